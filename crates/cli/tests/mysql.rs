@@ -557,7 +557,7 @@ fn several_tables_come_at_once_by_one_transaction_or_one_rename() {
     std::fs::create_dir(scene.home.path().join("rows")).unwrap();
     let schema = scene.home.path().join("schema.sql");
     for (rows, [path, mode], said) in [
-        (10, ["auto", "insert"], "all tables are loaded in one transaction"),
+        (10, ["auto", "insert"], "one transaction loads all rows"),
         (20_000, ["stream", "replace"], "rows are loaded into a staging table, which replaces the"),
         (20_000, ["insert", "replace"], "rows are loaded into a staging table, which replaces the"),
     ] {

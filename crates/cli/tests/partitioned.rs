@@ -185,7 +185,7 @@ fn a_load_that_fails_between_two_partitions_leaves_nothing() {
 #[test]
 fn plan_says_how_partitions_are_built_and_when_sending_is_faster() {
     let Some(server) = TestServer::shared() else { return };
-    let scene = Scene::of(server, Mode::Insert, 100, BY);
+    let scene = Scene::of(server, Mode::Replace, 100, BY);
     let load = scene.command();
     let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();
     let plan = |more: &[&str]| {

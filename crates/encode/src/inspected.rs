@@ -63,6 +63,14 @@ pub struct Inspected {
 }
 
 impl Inspected {
+    /// True if the input gives each AUTO_INCREMENT value.
+    pub fn gives_numbers(&self) -> bool {
+        !self
+            .columns
+            .iter()
+            .any(|bound| matches!(bound.input, column_source::Input::AutoIncrement(None)))
+    }
+
     /// Asks server and input; the errors are those of a table or of options that do not fit.
     pub fn new(
         target: &mut Lock,
@@ -73,8 +81,51 @@ impl Inspected {
         Inspected::of_table(session, table, facts, options, source)
     }
 
+    /// As [`Inspected::new`], for rows that are sent as they come: the order of keys, which may take seconds to
+    /// learn, is not known ([`Inspected::learn_order`]).
+    pub fn without_order(
+        target: &mut Lock,
+        options: &LoadOptions,
+        source: &mut dyn Source,
+    ) -> Result<Inspected, Error> {
+        let Lock { session, table, facts, .. } = target;
+        Inspected::of_fields(session, table, facts, options, source)
+    }
+
     /// As [`Inspected::new`], of a table that nobody has taken.
     pub fn of_table(
+        session: &mut Session,
+        table: &Table,
+        facts: &ServerFacts,
+        options: &LoadOptions,
+        source: &mut dyn Source,
+    ) -> Result<Inspected, Error> {
+        let mut inspected = Inspected::of_fields(session, table, facts, options, source)?;
+        inspected.learn_order(session, table)?;
+        Ok(inspected)
+    }
+
+    /// Learns how keys compare, and which partition a row goes to.
+    ///
+    /// Errors: the server's.
+    pub fn learn_order(&mut self, session: &mut Session, table: &Table) -> Result<(), Error> {
+        let (collations, unordered) = learn_collations(session, table)?;
+        self.unfit.extend(unordered);
+        if let Some(by) = table.partitioning.as_ref().filter(|by| by.unfit().is_none()) {
+            let count = by.partitions.len();
+            self.unfit.extend((count > PARTITIONS_MAX).then(|| {
+                format!("{count} partitions: the direct path builds {PARTITIONS_MAX} at most")
+            }));
+            let table =
+                &constants::with_constants(table, &self.constants, &self.fields, &self.convert)?;
+            let router = Router::new(table, by, &self.convert, &collations);
+            self.router = router.map_err(|reason| self.unfit.push(reason)).ok();
+        }
+        self.collations = collations;
+        Ok(())
+    }
+
+    fn of_fields(
         session: &mut Session,
         table: &Table,
         facts: &ServerFacts,
@@ -156,19 +207,6 @@ impl Inspected {
         };
         let moment = moment.as_ref().filter(|_| options.rows.rules == RowRules::LoadData);
         let columns = bind_columns(&settled, &fields, &convert, &labels, moment, is_bound)?;
-        let (collations, unordered) = learn_collations(session, table)?;
-        unfit.extend(unordered);
-        let router = match &table.partitioning {
-            Some(by) if by.unfit().is_none() => {
-                let count = by.partitions.len();
-                unfit.extend((count > PARTITIONS_MAX).then(|| {
-                    format!("{count} partitions: the direct path builds {PARTITIONS_MAX} at most")
-                }));
-                let router = Router::new(table, by, &convert, &collations);
-                router.map_err(|reason| unfit.push(reason)).ok()
-            }
-            _ => None,
-        };
         let series = series(session, facts, table, sql_flags, &options.rows)?;
         Ok(Inspected {
             columns,
@@ -177,13 +215,13 @@ impl Inspected {
             convert,
             is_zone_known,
             labels,
-            collations,
+            collations: Collations::default(),
             unfit,
             sql_mode,
             rules: options.rows.rules,
             constants,
             foreign_keys: foreign_keys(table, &options.server),
-            router,
+            router: None,
         })
     }
 }

@@ -14,6 +14,7 @@ mod inspection;
 mod objections;
 mod order;
 mod refused;
+mod small_input;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -39,7 +40,8 @@ pub(crate) use self::inspection::{
 pub use self::objections::not_empty;
 pub(crate) use self::order::{largest_first, with_children};
 pub use self::refused::Refused;
-pub(crate) use self::together::{Methods, Together, TogetherSeconds};
+pub(crate) use self::small_input::{TogetherSeconds, small_bytes};
+pub(crate) use self::together::{Methods, Together};
 
 /// Measured speeds of this machine, and the memory that a load may use.
 pub(crate) struct Costs<'a> {
@@ -137,7 +139,7 @@ impl Comparison {
         };
         let weigh = |old: &Old, scope: &Scope| {
             let built = plain.in_partitions(scope.partitions(), speeds);
-            let by = (by, sending(options));
+            let by = (by, sending(facts, options));
             let bare = plain.sent((input.bytes.unwrap_or(0), 1), costs.memory, by, speeds);
             let ways = Ways { built: &built, sent: &sent, bare: &bare, stamps: facts.stamps };
             AppendTimes::of(old, scope, &ways, &options.rows, costs.memory.threads, speeds)
@@ -169,7 +171,7 @@ impl Comparison {
         costs: &Costs<'_>,
     ) -> Option<Estimate> {
         let bytes = facts.input.as_ref().and_then(|input| input.bytes).unwrap_or(0);
-        let by = (path, sending(options));
+        let by = (path, sending(facts, options));
         self.plain.map(|plain| plain.sent((bytes, facts.indexes), costs.memory, by, costs.speeds))
     }
 
@@ -183,6 +185,10 @@ impl Comparison {
 }
 
 /// The usual method of rows that are sent.
-fn sending(options: &LoadOptions) -> Method {
-    if options.mode == Mode::Append { Method::Append } else { Method::Stage }
+fn sending(facts: &Facts, options: &LoadOptions) -> Method {
+    match options.mode {
+        _ if facts.is_small() => Method::Transaction,
+        Mode::Append => Method::Append,
+        Mode::Insert | Mode::Replace => Method::Stage,
+    }
 }

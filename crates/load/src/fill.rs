@@ -396,7 +396,9 @@ impl<'l> Filling<'l, '_, '_> {
                 })
             }
             Unpublished::Transaction(rows) => {
-                let ledgers = vec![target.names.ledger.clone()];
+                // Its own rows need none, and other loads have left one or not.
+                let ledger = target.names.ledger.clone();
+                let ledgers = Some(ledger).filter(|_| !target.is_swept()).into_iter().collect();
                 let commit = RowCommit { target: name, lock: target, rows: *rows, ledgers };
                 publish(steps, &mut { commit }).map_err(|error| {
                     let _shield = shielded();

@@ -13,6 +13,8 @@ use testkit::tables::server::{Db, Server};
 
 /// Rows of a file.
 const ROWS: usize = 701;
+/// Rows of an input that is not small.
+const MANY: usize = 80_000;
 
 /// A table, and the values of a row of it.
 struct Shape {
@@ -306,14 +308,19 @@ fn what_is_not_built_is_sent_and_says_why() {
     // Without what other loads took.
     let state_dir = file.with_extension("state");
     let with = |mode, path| LoadOptions { mode, path, state_dir: state_dir.clone(), ..all.clone() };
-    let (insert, append) = (with(Mode::Insert, LoadPath::Auto), with(Mode::Append, LoadPath::Auto));
+    let append = with(Mode::Append, LoadPath::Auto);
     db.sql("CREATE TABLE b (a INT) PARTITION BY HASH (a) PARTITIONS 2");
     let direct = LoadOptions { mode: Mode::Append, ..all.clone() };
     assert_eq!(server.load(&direct).unwrap().path, "direct");
-    let report = server.load(&append).unwrap();
+    let many = server.file(&db, "many", "1\n".repeat(MANY));
+    let report = server.load(&LoadOptions { input: options(&server, &db, &many).input, ..append.clone() });
+    let report = report.unwrap();
     assert_eq!(report.path, "stream");
     assert!(report.why.contains("in 2 partitions would take"), "{}", report.why);
-    assert_eq!(db.number("SELECT COUNT(*) FROM b"), 4);
+    // Of few rows nothing is weighed.
+    let why = server.load(&append).unwrap().why;
+    assert!(why.starts_with("not direct: the input is small"), "{why}");
+    assert_eq!(db.number("SELECT COUNT(*) FROM b"), 4 + MANY as u64);
     for (sql, why) in [
         (
             "(a VARCHAR(9)) PARTITION BY KEY (a) PARTITIONS 2",
@@ -330,7 +337,7 @@ fn what_is_not_built_is_sent_and_says_why() {
         ),
     ] {
         db.sql(&format!("CREATE OR REPLACE TABLE b {sql}"));
-        let report = server.load(&insert).unwrap();
+        let report = server.load(&with(Mode::Replace, LoadPath::Auto)).unwrap();
         assert_eq!((report.path, report.rows), ("stream", 2));
         assert!(report.why.contains(why), "{}", report.why);
     }

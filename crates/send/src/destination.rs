@@ -96,7 +96,7 @@ impl Destination {
         };
         if ask.with_others.is_transaction() {
             destination.method = Method::Transaction;
-            destination.why = "all tables are loaded in one transaction".to_owned();
+            destination.why = "one transaction loads all rows".to_owned();
         } else if ask.mode == Mode::Append {
             destination.append();
         } else if !destination.identity.ties.is_empty() {

@@ -337,7 +337,8 @@ impl<'a> Work<'a> {
         watch: &mut Watch,
     ) -> Result<Loaded, Error> {
         let Prepared { options, inspected, .. } = *self.prepared;
-        let mut limits = limits::limits(self.prepared, target, &shares, self.given.is_some())?;
+        let is_one = self.destination.method == Method::Transaction;
+        let mut limits = limits::limits(self.prepared, target, &shares, is_one)?;
         let keys = self.keys(target, row_order);
         let columns = Columns::new(&mut target.session, &target.table, inspected)?;
         // Rows that are added get theirs from the server, as those of others do meanwhile.
@@ -345,8 +346,7 @@ impl<'a> Work<'a> {
             Mode::Append => None,
             Mode::Insert | Mode::Replace => Numbers::new(&columns, inspected.series),
         };
-        let is_parallel =
-            self.destination.method != Method::Transaction && limits.connections != Some(1);
+        let is_parallel = !is_one && limits.connections != Some(1);
         if numbers.is_none() && is_parallel && limits::gives_numbers_twice(target, inspected) {
             limits.connections = Some(1);
             self.notes.push(

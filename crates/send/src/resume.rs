@@ -263,7 +263,7 @@ fn is_denied(error: &server::Error) -> bool {
 
 /// Refuses to add rows at once to those of a load that was interrupted.
 pub(crate) fn refuse_interrupted(target: &mut Lock, mode: Mode) -> Result<(), Error> {
-    if mode != Mode::Append {
+    if mode != Mode::Append || target.is_swept() {
         return Ok(());
     }
     let found = match LedgerTable::of(target).find(&mut target.session) {

@@ -37,8 +37,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// The server that `session` is connected to, its replicas that it knows, and those named. Without replicas,
-    /// an input of few `bytes` is in before there is anything to hold back.
+    /// The server that `session` is connected to, its replicas that it knows, and those named. An input of few
+    /// `bytes` is in before there is anything to hold back, but for replicas that are named.
     ///
     /// Errors: a named one does not answer, or is no replica.
     pub(crate) fn begin(
@@ -48,6 +48,10 @@ impl Watch {
         bytes: Option<u64>,
     ) -> Result<Watch, Error> {
         let asked = &prepared.options.server.replicas;
+        let is_moment = bytes.is_some_and(|bytes| bytes <= MOMENT_BYTES_MAX);
+        if is_moment && asked.named.is_empty() {
+            return Ok(Watch::of_nobody());
+        }
         let mut notes = Vec::new();
         let mut all = Vec::new();
         if asked.lag_max.is_some() {
@@ -59,8 +63,7 @@ impl Watch {
             let others: Vec<Replica> = found.into_iter().filter(|r| !is_named(r)).collect();
             all.extend(others);
         }
-        let is_moment = all.is_empty() && bytes.is_some_and(|bytes| bytes <= MOMENT_BYTES_MAX);
-        let gauge = (!is_moment).then(|| Gauge::new(connect, all));
+        let gauge = (!is_moment || !all.is_empty()).then(|| Gauge::new(connect, all));
         Ok(Watch { gauge, notes })
     }
 

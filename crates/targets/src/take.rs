@@ -14,9 +14,11 @@ use crate::names::{ASIDES, Names, is_own_database, kind_prefix};
 use crate::resting::{Connections, Resting};
 use crate::turns::Turns;
 use crate::waiting::Patience;
+use server::Unsupported;
 use server::catalog::{self, CatalogCache};
 use server::error::{Error, Result};
 use server::facts::ServerFacts;
+use server::facts::database_dir::DatabaseDir;
 use server::identifier::{TableName, quote_text};
 use server::session::Session;
 
@@ -46,7 +48,8 @@ impl Lock {
         session.check_variables()?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let dir = facts.database_dir(&mut session, &table.name.database)?;
-        let resting = Resting::of(table, &facts, &dir, options);
+        let left = left(&mut session, &table.name.database, &dir)?;
+        let resting = Resting { left, ..Resting::of(table, &facts, &dir, options) };
         Ok(resting.work(Connections::of(session)))
     }
 }
@@ -76,13 +79,7 @@ impl Keeper {
         session.check_variables()?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let dir = facts.database_dir(&mut session, &names[0].database)?;
-        let left = match names {
-            [_] => None,
-            names => {
-                let dir = dir.as_ref().ok();
-                Left::read(&mut session, &names[0].database, dir)?.map(Arc::new)
-            }
-        };
+        let left = left(&mut session, &names[0].database, &dir)?;
         let reconnect_wait = options.reconnect_wait;
         let keeper = Arc::new(Keeper {
             session: Mutex::new(session),
@@ -98,6 +95,15 @@ impl Keeper {
         let resting = tables.into_iter().map(resting).collect();
         Ok((keeper, resting))
     }
+}
+
+/// What loads of any table of a database have left.
+fn left(
+    session: &mut Session,
+    database: &str,
+    dir: &std::result::Result<DatabaseDir, Unsupported>,
+) -> Result<Option<Arc<Left>>> {
+    Ok(Left::read(session, database, dir.as_ref().ok())?.map(Arc::new))
 }
 
 /// The definition of a table, once nobody else loads it, nor publishes a table that refers to it: until that is done,

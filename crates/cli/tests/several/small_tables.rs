@@ -38,7 +38,7 @@ fn small_tables_get_their_rows_by_one_transaction_and_plan_says_so() {
     let report = json(&run(yard.command().args(["--path", "auto", "--json"])));
     for told in [&plan, &report] {
         assert_eq!(words(told, "path"), ["stream"; 3]);
-        assert!(words(told, "why").iter().all(|why| why.contains("the tables are small")));
+        assert!(words(told, "why").iter().all(|why| why.contains("the input is small")));
     }
     assert!(words(&plan, "destination").iter().all(|why| why.contains("one transaction")));
     for table in report["tables"].as_array().unwrap() {

@@ -47,6 +47,9 @@ pub(crate) struct Facts {
     pub(crate) rows: Option<RowsThere>,
     /// The input.
     pub(crate) input: Option<Input>,
+    /// Bytes of the text of the input, if its rows may go into the table itself for being few.
+    #[serde(default)]
+    pub(crate) small_bytes: Option<u64>,
     /// The method by which rows are sent, or every reason against that.
     pub(crate) sending: Option<Result<Method, Vec<String>>>,
 }
@@ -116,8 +119,6 @@ pub(crate) struct CommandFacts {
     pub(crate) replaced: Option<TableName>,
     /// True if one transaction may hold the rows of all tables where a swap cannot publish them.
     pub(crate) can_be_whole: bool,
-    /// The size class that all tables are taken for, if set: true for small ones.
-    pub(crate) are_small: Option<bool>,
 }
 
 /// Facts about one table of a command.

@@ -4,7 +4,7 @@ use encode::inspected::Inspected;
 use face::option::PATH;
 use job::error::Error;
 use job::memory::{Memory, MinMemory};
-use job::options::{LoadOptions, LoadPath, Mode, ResourceLimits};
+use job::options::{LoadOptions, LoadPath, Mode, ResourceLimits, WithOthers};
 use schema::{Method, Table, TableName, quote_name};
 use send::{Ask, Destination};
 use server::engine::Kind;
@@ -18,6 +18,7 @@ use super::facts::{Choice, Facts, Input, RowsThere};
 use super::importing;
 use super::objections::Objections;
 use super::refused::Refused;
+use super::small_input::small_bytes;
 use super::{Costs, choose};
 use crate::append::Old;
 use crate::estimate::Estimate;
@@ -129,6 +130,7 @@ pub(crate) fn foresee(session: &mut Session, options: &LoadOptions) -> Result<Pr
         against.extend(found.unseen_triggers(&name));
     }
     let mut facts = Facts::of_server(session, &against, &found, options)?;
+    facts.stamps = stamps(session, against.is_empty(), &found, options)?;
     let is_divided = !found.engine.shards_of(&options.database).is_empty();
     let no_vindex =
         || "a new table of a sharded keyspace has no vindex: create it first".to_owned();
@@ -144,8 +146,14 @@ impl Facts {
     /// Facts that a table gives before its rows are looked at.
     fn of(target: &mut Lock, options: &LoadOptions) -> Result<Facts, Error> {
         let Lock { session, unsupported, facts, table, .. } = target;
-        let found = Facts::of_server(session, unsupported, facts, options)?;
         let kind = facts.engine.kind;
+        let found = Facts::of_server(session, unsupported, facts, options)?;
+        let small_bytes = match options.with_others {
+            WithOthers::Alone if kind == Kind::Plain => small_bytes(options, table, kind)?,
+            _ => None,
+        };
+        let found = Facts { small_bytes, ..found };
+        let stamps = !found.is_small() && stamps(session, unsupported.is_empty(), facts, options)?;
         // Seen on 8.5: rows without their parent go in, without a word.
         let passes_keys_over =
             kind == Kind::TiDb && !table.foreign_keys.is_empty() && !options.server.unchecked_keys;
@@ -155,6 +163,7 @@ impl Facts {
             against_import.extend(importing::of_table(table));
         }
         Ok(Facts {
+            stamps,
             against_import,
             against_load_data: found.against_load_data.or_else(|| passes_keys_over.then(unchecked)),
             has_triggers: !table.triggers.is_empty(),
@@ -182,16 +191,7 @@ impl Facts {
             LoadPath::Import => importing::of_server(session, found, options)?,
             _ => Vec::new(),
         };
-        let may_build = against_direct.is_empty();
-        // IMPORT of MySQL does it.
-        let is_done = session.version().flavor == Flavor::MySql;
-        let stamps = match options.server.stamps {
-            _ if is_done => may_build,
-            Some(stamps) => stamps,
-            None => may_build && had_backup_history(session, found)?,
-        };
         Ok(Facts {
-            stamps,
             against_import,
             against_direct: against_direct.iter().map(ToString::to_string).collect(),
             local_infile: allowed.first().map(|row| row.text_lossy(0)).as_deref() == Some("1"),
@@ -200,6 +200,22 @@ impl Facts {
             ..Facts::default()
         })
     }
+}
+
+/// True if the pages of a built table are stamped for incremental backups.
+fn stamps(
+    session: &mut Session,
+    may_build: bool,
+    found: &ServerFacts,
+    options: &LoadOptions,
+) -> Result<bool, Error> {
+    // IMPORT of MySQL does it.
+    let is_done = session.version().flavor == Flavor::MySql;
+    Ok(match options.server.stamps {
+        _ if is_done => may_build,
+        Some(stamps) => stamps,
+        None => may_build && had_backup_history(session, found)?,
+    })
 }
 
 /// A target that is being looked at.
@@ -241,7 +257,7 @@ impl<'l> Survey<'l> {
         if self.options.restarts_numbers() && numbers.is_some() {
             *numbers = Some(1);
         }
-        let inspected = Inspected::new(self.target, self.options, source)?;
+        let inspected = self.inspected(purpose, source)?;
         self.input(&inspected, source)?;
         let choice = self.choose()?;
         let Some(path) = choice.path else { return Ok(Decision::refusing(choice)) };
@@ -259,6 +275,30 @@ impl<'l> Survey<'l> {
         Ok(decision)
     }
 
+    /// Looks at the columns and at the start of the input. LOAD DATA reserves more AUTO_INCREMENT values than it
+    /// generates, so a small table without values of its own is built: the table itself would go on at another
+    /// number.
+    fn inspected(&mut self, purpose: Purpose, source: &mut dyn Source) -> Result<Inspected, Error> {
+        if !self.facts.is_small() {
+            return Inspected::new(self.target, self.options, source);
+        }
+        let mut inspected = Inspected::without_order(self.target, self.options, source)?;
+        let is_numbered = self.options.mode == Mode::Insert && !inspected.gives_numbers();
+        if is_numbered {
+            (self.facts.small_bytes, self.facts.sending, self.destination) = (None, None, None);
+            let Lock { session, unsupported, facts, .. } = &mut *self.target;
+            self.facts.stamps = stamps(session, unsupported.is_empty(), facts, self.options)?;
+            if let Some(path) = self.choose()?.path {
+                self.facts.rows = Some(self.rows(path, purpose)?);
+            }
+        }
+        let is_sent = self.choose()?.path.is_some_and(LoadPath::sends);
+        if !is_sent || !self.facts.is_small() {
+            inspected.learn_order(&mut self.target.session, &self.target.table)?;
+        }
+        Ok(inspected)
+    }
+
     /// Chooses by what is known, and looks where rows would go if they are to be sent.
     fn choose(&mut self) -> Result<Choice, Error> {
         loop {
@@ -267,11 +307,17 @@ impl<'l> Survey<'l> {
             if !choice.path.is_some_and(LoadPath::sends) || self.facts.sending.is_some() {
                 return Ok(choice);
             }
-            let destination = Destination::choose(self.target, Ask::of(self.options))?;
-            self.facts.sending = Some(match destination {
-                Ok(destination) => Ok(self.destination.insert(destination).method),
-                Err(reasons) => Err(reasons),
-            });
+            let mut ask = Ask::of(self.options);
+            if self.facts.is_small() {
+                ask.with_others = WithOthers::Small;
+            }
+            let destination = Destination::choose(self.target, ask)?;
+            self.facts.sending = match destination {
+                Ok(destination) => Some(Ok(self.destination.insert(destination).method)),
+                // There may be another method.
+                Err(_) if self.facts.small_bytes.take().is_some() => None,
+                Err(reasons) => Some(Err(reasons)),
+            };
         }
     }
 
@@ -298,7 +344,7 @@ impl<'l> Survey<'l> {
             was_extended: has_removed(&target.names.extended),
             ledger: None,
         };
-        if self.options.mode == Mode::Append && !rows.is_empty {
+        if self.options.mode == Mode::Append && !rows.is_empty && !target.is_swept() {
             let ledger = target.names.ledger.clone();
             let is_there = catalog::exists(&mut target.session, &ledger)?;
             rows.ledger = is_there.then(|| ledger.to_string());

@@ -9,7 +9,7 @@ use schema::Method;
 use super::facts::{Facts, Input, RowsThere};
 use super::importing;
 use super::refused::Refused;
-use super::together::SMALL;
+use super::small_input::{SMALL, TogetherSeconds};
 use crate::partitioned::Scope;
 
 /// Why the direct path is taken, when it is.
@@ -50,6 +50,9 @@ impl Objections {
         // Where no path is left, nothing more was looked at.
         if let (Some(input), Some(_)) = (&facts.input, against.first()) {
             against.input(facts, options, input);
+        }
+        if facts.is_small() && against.may_send() {
+            against.refuse(LoadPath::Direct, SMALL);
         }
         against
     }
@@ -196,6 +199,12 @@ impl Objections {
 }
 
 impl Facts {
+    /// True if one transaction into the table is faster than any build.
+    pub(super) fn is_small(&self) -> bool {
+        let is_small = |bytes| TogetherSeconds::of(1, 0, bytes).are_small(bytes);
+        self.small_bytes.is_some_and(is_small)
+    }
+
     /// True if rows are added to some that are there.
     pub(super) fn extends(&self, options: &LoadOptions) -> bool {
         let has_rows = self.rows.as_ref().is_some_and(|rows| !rows.is_empty);

@@ -96,6 +96,23 @@ fn an_empty_table_is_built() {
 }
 
 #[test]
+fn a_small_input_is_sent_in_one_transaction() {
+    let small = |bytes| Facts { small_bytes: Some(bytes), sending: None, ..facts() };
+    let choice = chosen(&small(100), &options());
+    assert_eq!((choice.path, choice.method), (Some(LoadPath::Stream), None), "{choice:?}");
+    assert_refused(&small(100), &options(), LoadPath::Direct, "the input is small");
+    let whole = Facts { sending: Some(Ok(Method::Transaction)), ..small(100) };
+    assert_method(&whole, &options(), LoadPath::Stream, Method::Transaction);
+    let append = LoadOptions { mode: Mode::Append, ..options() };
+    let there = Facts { small_bytes: Some(100), ..with_rows(GIB, 0) };
+    assert_refused(&there, &append, LoadPath::Direct, "the input is small");
+    // Where rows cannot be sent, they are built.
+    let closed = Facts { sending: Some(Err(vec!["read-only".to_owned()])), ..small(100) };
+    assert_method(&closed, &options(), LoadPath::Direct, Method::Build);
+    assert_method(&small(1 << 20), &options(), LoadPath::Direct, Method::Build);
+}
+
+#[test]
 fn many_rows_are_merged_with_some_and_few_are_sent() {
     let append = LoadOptions { mode: Mode::Append, ..options() };
     let choice = assert_method(&with_rows(GIB, 0), &append, LoadPath::Direct, Method::Merge);
@@ -183,7 +200,7 @@ fn every_reason_of_server_and_options_is_told() {
     let (direct, stream, insert) = (LoadPath::Direct, LoadPath::Stream, LoadPath::Insert);
     let logged = Facts { is_logged: true, has_triggers: true, ..facts() };
     let small = with(|options| options.with_others = WithOthers::Small);
-    assert_refused(&facts(), &small, direct, "the tables are small");
+    assert_refused(&facts(), &small, direct, "the input is small");
     let together = with(|options| options.with_others = WithOthers::Transaction);
     assert_refused(&facts(), &together, direct, "one transaction loads");
     for path in [stream, insert] {

@@ -1,30 +1,11 @@
 //! The decision about all tables of a command: by which publish they get their rows, and in which order.
-//!
-//! A table that is built and swapped in takes the server some 14 ms, whatever its rows: CREATE TABLE .. LIKE,
-//! DISCARD, IMPORT, RENAME and DROP, most of which sync files. Rows that go into the table itself need none of
-//! these, and all tables of a command share one COMMIT; but one connection sends them all.
 
 use job::error::Error;
 use job::options::WithOthers;
 
 use super::facts::{CommandFacts, CommandTable};
 use super::order::{largest_first, order, parents_first};
-
-/// Seconds of a table that is built and swapped in, besides its rows, and what its foreign keys add: measured, see
-/// docs/benchmarks.md, "Small tables", as are those below.
-const SWAPPED_TABLE_SECONDS: f64 = 0.014;
-const KEYS_SECONDS: f64 = 0.012;
-/// The same in one transaction.
-const SENT_TABLE_SECONDS: f64 = 0.003;
-/// Bytes of text a second, built by two threads and imported, and sent by one connection.
-const BUILT_BYTES_PER_SECOND: f64 = 40e6;
-const SENT_BYTES_PER_SECOND: f64 = 10e6;
-/// Bytes of text of all tables: as much as one transaction holds, and rolls back if it fails.
-const BYTES_MAX: u64 = 128 << 20;
-
-/// Why small tables are not built.
-pub(super) const SMALL: &str =
-    "the tables are small, so one transaction is faster than a swap of tables";
+use super::small_input::TogetherSeconds;
 
 /// The publish of all tables of a command, and the order in which they are filled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +50,7 @@ impl Together {
     /// values than it generates, so a table that gets its rows itself would go on at another number.
     pub(crate) fn after(&self, methods: Methods, facts: &CommandFacts) -> Option<Together> {
         match (self.with_others, methods) {
-            (WithOthers::Small, Methods::All { gives_numbers: false }) => {
+            (WithOthers::Small, Methods::All { gives_numbers: false } | Methods::Missing) => {
                 Some(Together::swap(facts))
             }
             (WithOthers::Swap, Methods::Missing) if facts.can_be_whole => {
@@ -94,21 +75,11 @@ impl Together {
     }
 }
 
-/// Expected seconds of all tables of a command, by both methods of publishing them at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct TogetherSeconds {
-    /// In one transaction.
-    pub(crate) transaction: f64,
-    /// By a swap of built tables.
-    pub(crate) swap: f64,
-}
-
 impl CommandFacts {
-    /// True if one transaction of several tables is faster than a swap, and none of them needs another method.
+    /// True if one transaction of all tables is faster than a swap, and none of them needs another method.
     fn are_small(&self) -> bool {
-        let Some((bytes, seconds)) = self.small_bytes().zip(self.seconds()) else { return false };
-        let is_faster = bytes <= BYTES_MAX && seconds.transaction <= seconds.swap;
-        self.tables.len() > 1 && self.are_small.unwrap_or(is_faster)
+        let both = self.small_bytes().zip(self.seconds());
+        both.is_some_and(|(bytes, seconds)| seconds.are_small(bytes))
     }
 
     /// Bytes of the text of all inputs; none where a table needs another method than one transaction of all.
@@ -119,15 +90,8 @@ impl CommandFacts {
 
     /// Expected seconds of one transaction and of a swap; none where one transaction is excluded.
     pub(crate) fn seconds(&self) -> Option<TogetherSeconds> {
-        let bytes = self.small_bytes()? as f64;
-        let count = self.tables.len() as f64;
-        let with_keys = self.tables.iter().filter(|table| !table.parents.is_empty()).count() as f64;
-        Some(TogetherSeconds {
-            transaction: count * SENT_TABLE_SECONDS + bytes / SENT_BYTES_PER_SECOND,
-            swap: count * SWAPPED_TABLE_SECONDS
-                + with_keys * KEYS_SECONDS
-                + bytes / BUILT_BYTES_PER_SECOND,
-        })
+        let with_keys = self.tables.iter().filter(|table| !table.parents.is_empty()).count();
+        Some(TogetherSeconds::of(self.tables.len(), with_keys, self.small_bytes()?))
     }
 }
 
@@ -165,8 +129,8 @@ mod tests {
         let mut children = facts([small, small * 2]);
         children.tables[1].parents = vec![children.tables[0].name.clone()];
         assert_eq!(chosen(&children), (WithOthers::Small, vec![0, 1]));
-        // One table is swapped, whatever its size.
-        assert_eq!(chosen(&facts([1])), (WithOthers::Swap, vec![0]));
+        assert_eq!(chosen(&facts([1])), (WithOthers::Small, vec![0]));
+        assert_eq!(chosen(&facts([1 << 20])), (WithOthers::Swap, vec![0]));
         // 400 small tables and two large ones are one decision.
         let many = facts([1 << 10; 400].into_iter().chain([100 << 20, 200 << 20]));
         let (with_others, order) = chosen(&many);
@@ -182,11 +146,6 @@ mod tests {
         let mut mixed = facts([1, 1]);
         mixed.tables[1].small_bytes = None;
         assert_eq!(chosen(&mixed).0, WithOthers::Swap);
-        mixed.are_small = Some(true);
-        assert_eq!(chosen(&mixed).0, WithOthers::Swap);
-        let forced = |are_small| CommandFacts { are_small: Some(are_small), ..facts([1, 1 << 40]) };
-        assert_eq!(chosen(&forced(true)).0, WithOthers::Small);
-        assert_eq!(chosen(&forced(false)).0, WithOthers::Swap);
     }
 
     #[test]
@@ -219,8 +178,8 @@ mod tests {
         let tables = CommandFacts { can_be_whole: true, ..facts([1, 2]) };
         let small = Together::choose(&tables).unwrap();
         assert_eq!(small.after(OPEN, &tables), None);
-        assert_eq!(small.after(Methods::Missing, &tables), None);
         let swap = small.after(COUNTED, &tables).unwrap();
+        assert_eq!(small.after(Methods::Missing, &tables), Some(swap.clone()));
         assert_eq!((swap.with_others, &swap.order[..]), (WithOthers::Swap, &[1, 0][..]));
         assert_eq!(swap.after(COUNTED, &tables), None);
         let whole = swap.after(Methods::Missing, &tables).unwrap();

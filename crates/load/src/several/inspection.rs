@@ -17,7 +17,7 @@ use server::engine::Swap;
 use server::{ConnectOptions, Session, Unsupported, catalog};
 use targets::{Connections, Keeper, LockOptions, Resting};
 
-use super::facts::{self, waiting};
+use super::facts::waiting;
 use super::part::{At, Part};
 
 use crate::choose::{self, CommandFacts, Methods, Purpose, Together, largest_first, with_children};
@@ -202,7 +202,7 @@ struct NoMethod {
 impl TablesWithMethods {
     /// True if the inputs give each AUTO_INCREMENT value.
     fn give_numbers(&self) -> bool {
-        self.parts.iter().all(|part| facts::gives_numbers(&part.chosen.inspected))
+        self.parts.iter().all(|part| part.chosen.inspected.gives_numbers())
     }
 
     /// The same without tables that are loaded by themselves.

@@ -204,8 +204,8 @@ fn commit(
     told: &str,
     steps: &mut Steps<'_>,
 ) -> (Connections, Result<Vec<String>, Error>) {
-    let ledgers = parts.iter().filter_map(|part| Some(part.target.as_ref()?.names.ledger.clone()));
-    let ledgers = ledgers.collect();
+    let left = parts.iter().filter_map(|part| part.target.as_ref().filter(|one| !one.is_swept()));
+    let ledgers = left.map(|target| target.names.ledger.clone()).collect();
     let Some(target) = parts[0].target.take() else {
         let error = Error::Internal(format!("{} was not locked", parts[0].name()));
         return (connections, Err(error));

@@ -12,7 +12,7 @@ use serde::Serialize;
 use server::{ConnectOptions, Session, catalog};
 use targets::{Connections, Keeper, Lock, Resting};
 
-use super::facts::{self, waiting};
+use super::facts::waiting;
 use super::inspection::{lock_options, may_be_apart, spelled};
 use super::{after_others, check_several};
 
@@ -236,7 +236,7 @@ impl<'t> PlannedTables<'t> {
             let plans = self.planned_by(&together.order, together.with_others)?;
             let mut inspected = plans.iter().filter_map(|(_, inspected)| inspected.as_ref());
             let methods = match plans.iter().all(|(plan, _)| plan.path.is_some()) {
-                true => Methods::All { gives_numbers: inspected.all(facts::gives_numbers) },
+                true => Methods::All { gives_numbers: inspected.all(Inspected::gives_numbers) },
                 false => Methods::Missing,
             };
             match together.after(methods, &facts) {

@@ -84,8 +84,7 @@ impl Sender {
             // Of a transaction that breaks nothing is begun anew.
             take_name(&mut session, &self.lock)?;
         }
-        // Nice to have: not every server knows all of them.
-        passed_over(session.set(&[("net_read_timeout", &NET_READ_SECONDS.to_string())]))?;
+        self.set_variables(&mut session)?;
         if !is_whole {
             // Else nothing is begun anew, and who began the transaction has said how long.
             passed_over(session.limit_row_wait(ROW_LOCK_SECONDS_MAX))?;
@@ -93,14 +92,9 @@ impl Sender {
         for wish in Kind::of_version(session.version()).sender_wishes() {
             passed_over(session.set(&[*wish]))?;
         }
-        session.set(&[("sql_notes", "0")])?;
-        session.set_if_allowed("max_error_count", &WARNINGS_MAX.to_string())?;
         if !is_whole && !logs_statements(&mut session)? {
             // Fewer locks between rows. The log's old format takes no row by it.
             session.set_isolation(Isolation::ReadCommitted)?;
-        }
-        for (name, value) in &self.options.settings {
-            session.set(&[(name, value)])?;
         }
         let packet = session.query_once("SELECT @@max_allowed_packet")?;
         let packet = packet.first().map(|row| row.text_lossy(0));
@@ -110,6 +104,26 @@ impl Sender {
         self.prepared = [None, None];
         self.is_in_file_charset = false;
         self.session = Some(session);
+        Ok(())
+    }
+
+    /// Sets the variables of a session that sends rows: all at once, or one by one where the server refuses one.
+    fn set_variables(&self, session: &mut Session) -> Result<(), Error> {
+        let (read_seconds, warnings) = (NET_READ_SECONDS.to_string(), WARNINGS_MAX.to_string());
+        // Nice to have: not every server knows it.
+        let wished = ("net_read_timeout", &*read_seconds);
+        let limited = ("max_error_count", &*warnings);
+        let settings = self.options.settings.iter().map(|(name, value)| (*name, &**value));
+        let mut needed: Vec<(&str, &str)> = settings.collect();
+        if !needed.iter().any(|(name, _)| *name == "sql_notes") {
+            needed.push(("sql_notes", "0"));
+        }
+        let all = [&[wished, limited][..], &needed].concat();
+        if passed_over(session.set(&all))?.is_none() {
+            passed_over(session.set(&[wished]))?;
+            session.set_if_allowed(limited.0, limited.1)?;
+            session.set(&needed)?;
+        }
         Ok(())
     }
 
