@@ -298,7 +298,7 @@ impl<'l> Filling<'l, '_, '_> {
         let (options, memory, wait) = (self.options, self.memory, self.lock_wait());
         let decision = self.steps.step(Stage::Inspect, || {
             target.begin_again(wait)?;
-            let decision = choose::decide(target, options, memory, &mut *source, Purpose::Load)?;
+            let decision = choose::decide(target, options, memory, &mut *source, Purpose::Part)?;
             decision.require(target, options)
         });
         *chosen = decision.map_err(unfilled)?;

@@ -84,5 +84,5 @@ pub fn choose_for_place(
     memory: &Memory,
     source: &mut dyn Source,
 ) -> Result<Chosen, Error> {
-    choose::decide(target, options, memory, source, Purpose::Load)?.require(target, options)
+    choose::decide(target, options, memory, source, Purpose::Part)?.require(target, options)
 }

@@ -269,7 +269,7 @@ fn inspect<'r>(
     connect: &'r ConnectOptions,
     options: &'r LoadOptions,
     places: Option<&dyn Places>,
-    Rows { memory, source, .. }: &mut Rows<'_>,
+    Rows { memory, source, may_read_again }: &mut Rows<'_>,
     told: &Sender<String>,
     text: &str,
 ) -> Result<Target<'r>, Error> {
@@ -328,7 +328,8 @@ fn inspect<'r>(
         if settled.is_in {
             return Ok(None);
         }
-        let decision = choose::decide(&mut target, options, memory, source, Purpose::Load)?;
+        let purpose = if *may_read_again { Purpose::Load } else { Purpose::Part };
+        let decision = choose::decide(&mut target, options, memory, source, purpose)?;
         decision.require(&target, options).map(Some)
     });
     match chosen.and_then(|chosen| chosen) {

@@ -313,7 +313,8 @@ fn what_is_not_built_is_sent_and_says_why() {
     let direct = LoadOptions { mode: Mode::Append, ..all.clone() };
     assert_eq!(server.load(&direct).unwrap().path, "direct");
     let many = server.file(&db, "many", "1\n".repeat(MANY));
-    let report = server.load(&LoadOptions { input: options(&server, &db, &many).input, ..append.clone() });
+    let report =
+        server.load(&LoadOptions { input: options(&server, &db, &many).input, ..append.clone() });
     let report = report.unwrap();
     assert_eq!(report.path, "stream");
     assert!(report.why.contains("in 2 partitions would take"), "{}", report.why);

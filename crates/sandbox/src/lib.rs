@@ -300,8 +300,8 @@ impl Sandbox {
         let Ok(text) = fs::read_to_string(self.dir.join(VERSION)) else { return Ok(false) };
         let Some(data) = Version::parse(&text) else { return Ok(false) };
         if data.series() > binary.series() {
-            let (dir, binary) = (self.dir.clone(), binary.clone());
-            return Err(Error::Downgrade { dir, data, binary });
+            let (data, binary) = (data.to_string(), binary.to_string());
+            return Err(Error::Downgrade { dir: self.dir.clone(), data, binary });
         }
         Ok(data.series() < binary.series())
     }

@@ -8,7 +8,6 @@ use face::statement;
 use crate::base_table;
 use crate::engine;
 use crate::unsupported::Unsupported;
-use crate::version::Version;
 
 /// Result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -386,9 +385,9 @@ pub enum Error {
         /// The sandbox's folder.
         dir: PathBuf,
         /// Version that wrote the data.
-        data: Version,
+        data: String,
         /// Version of the binary.
-        binary: Version,
+        binary: String,
     },
 }
 

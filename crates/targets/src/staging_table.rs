@@ -21,7 +21,6 @@ use innodb::page::FilHeader;
 use crate::checkpoint::Checkpoint;
 use crate::description::check_described;
 use crate::lock::Lock;
-use server::Unsupported;
 use server::error::{Error, Result};
 use server::facts::CheckpointWay;
 use server::facts::database_dir::DatabaseDir;

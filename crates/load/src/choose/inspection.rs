@@ -80,6 +80,9 @@ pub(crate) enum Purpose {
     Plan,
     /// A load: leftovers of a killed load are removed first.
     Load,
+    /// The same of rows that somebody else publishes, or that were to be built before: few are no reason for
+    /// another method.
+    Part,
 }
 
 /// Decides by what options, server, account, table and input allow.
@@ -100,7 +103,7 @@ pub(crate) fn decide(
             PATH.with("coordinator")
         )));
     }
-    let facts = Facts::of(target, options)?;
+    let facts = Facts::of(target, options, purpose)?;
     Survey::new(facts, target, options, memory).decide(source, purpose)
 }
 
@@ -113,9 +116,9 @@ pub(crate) fn decide_without_building(
     reason: String,
 ) -> Result<Decision, Error> {
     source.restart()?;
-    let mut facts = Facts::of(target, options)?;
+    let mut facts = Facts::of(target, options, Purpose::Part)?;
     facts.against_direct.push(reason);
-    Survey::new(facts, target, options, memory).decide(source, Purpose::Load)
+    Survey::new(facts, target, options, memory).decide(source, Purpose::Part)
 }
 
 /// The path by which a table would be loaded that is still to be made, as far as that hangs on the
@@ -144,12 +147,14 @@ pub(crate) fn foresee(session: &mut Session, options: &LoadOptions) -> Result<Pr
 
 impl Facts {
     /// Facts that a table gives before its rows are looked at.
-    fn of(target: &mut Lock, options: &LoadOptions) -> Result<Facts, Error> {
+    fn of(target: &mut Lock, options: &LoadOptions, purpose: Purpose) -> Result<Facts, Error> {
         let Lock { session, unsupported, facts, table, .. } = target;
         let kind = facts.engine.kind;
         let found = Facts::of_server(session, unsupported, facts, options)?;
         let small_bytes = match options.with_others {
-            WithOthers::Alone if kind == Kind::Plain => small_bytes(options, table, kind)?,
+            WithOthers::Alone if kind == Kind::Plain && purpose != Purpose::Part => {
+                small_bytes(options, table, kind)?
+            }
             _ => None,
         };
         let found = Facts { small_bytes, ..found };
@@ -265,7 +270,7 @@ impl<'l> Survey<'l> {
         let least =
             min_memory::least(path, table, self.options, source.facts().held_bytes, estimate);
         let decision = Decision::of(choice, inspected, self.destination.take(), least);
-        if purpose == Purpose::Load {
+        if purpose != Purpose::Plan {
             decision.check_room(path, self.target, &self.options.limits)?;
             if path == LoadPath::Import {
                 let text_bytes = source.facts().bytes_total.unwrap_or(0);
@@ -324,7 +329,7 @@ impl<'l> Survey<'l> {
     /// Removes what a killed load left, if it is to be, and looks at the rows that are there.
     fn rows(&mut self, path: LoadPath, purpose: Purpose) -> Result<RowsThere, Error> {
         let target = &mut *self.target;
-        let sweeps = purpose == Purpose::Load && !target.is_swept();
+        let sweeps = purpose != Purpose::Plan && !target.is_swept();
         let removed = match path {
             _ if !sweeps => Vec::new(),
             LoadPath::Direct => Direct::new(target).cleanup()?,

@@ -298,7 +298,7 @@ fn quote_of(head: &[u8]) -> Option<char> {
     let lines = head.split_inclusive(|&byte| byte == b'\n').filter_map(|l| l.strip_suffix(b"\n"));
     let is_number = |field: &&[u8]| str::from_utf8(field).is_ok_and(|f| f.parse::<f64>().is_ok());
     let fields = lines.flat_map(|line| line.split(|&byte| byte == b'\t'));
-    let mut texts = fields.filter(|field| !matches!(field, b"" | b"\\N") && !is_number(field));
+    let mut texts = fields.filter(|field| !matches!(*field, b"" | b"\\N") && !is_number(field));
     let first = texts.next()?;
     let quote = *first.first().filter(|byte| b"\"'".contains(byte))?;
     let is_quoted = |text: &[u8]| matches!(text, [a, .., b] if *a == quote && *b == quote);
