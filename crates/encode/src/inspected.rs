@@ -18,7 +18,7 @@ use values::{Charset, Collation, ConvertOptions, SqlMode, SqlType, Zone};
 use crate::binding::{BoundColumn, bind_columns};
 use crate::clock;
 use crate::column_source;
-use crate::constants::{self, Constant};
+use crate::constants::{self, BoundConstant};
 use crate::counter::{Generates, Series};
 use crate::fields::{self, InputFields};
 use crate::formats;
@@ -55,7 +55,7 @@ pub struct Inspected {
     /// Whose rules say what becomes of a row.
     pub rules: RowRules,
     /// Columns that have the same value in all rows, because it was said.
-    pub constants: Vec<Constant>,
+    pub constants: Vec<BoundConstant>,
     /// Columns of foreign keys, and those that they refer to, of which a build takes down the keys.
     pub foreign_keys: Vec<Vec<String>>,
     /// Which partition a row goes to, of a table that has any, where that is known here.

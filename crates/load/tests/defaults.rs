@@ -1,6 +1,6 @@
 //! Columns that the input leaves out, or has NULL for: what LOAD DATA gives them at one moment.
 
-use load::{Error, LoadPath};
+use load::{Constant, Error, LoadPath};
 
 use testkit::tables::compare::same_rows;
 use testkit::tables::server::{Db, Server};
@@ -125,7 +125,7 @@ fn an_expression_whose_value_nobody_asked_for_is_refused() {
     let path = server.file(&db, "input", "1\n2\n");
     let mut options = server.options(&db, "b", vec![path]);
     options.input.columns = Some(vec!["id".to_owned()]);
-    options.rows.expressions = vec![("v".to_owned(), "CONCAT('a', 'b')".to_owned())];
+    options.rows.constants = vec![Constant::expression("v", "CONCAT('a', 'b')")];
     let error = server.load(&options).unwrap_err();
     assert!(
         error.to_string().contains("column v: the value of CONCAT('..', '..') was not evaluated"),
@@ -183,8 +183,8 @@ fn values_of_expressions_are_stored_as_load_data_sets_them() {
         let mut options = server.options(&db, "b", vec![path.clone()]);
         options.path = way;
         options.input.columns = Some(vec!["id".to_owned()]);
-        options.rows.expressions =
-            pairs().map(|(name, (_, value))| (name, value.to_owned())).collect();
+        options.rows.constants =
+            pairs().map(|(name, (_, value))| Constant::expression(name, value)).collect();
         load::evaluate_expressions(&server.connect_options(), std::slice::from_mut(&mut options))
             .unwrap();
         server.load(&options).unwrap();
@@ -210,7 +210,7 @@ fn numbers_that_load_data_refuses_are_refused() {
         assert!(db.try_sql(&load).is_err(), "{sql_type} {value}");
         let mut options = server.options(&db, "b", vec![path.clone()]);
         options.input.columns = Some(vec!["id".to_owned()]);
-        options.rows.expressions = vec![("v".to_owned(), value.to_owned())];
+        options.rows.constants = vec![Constant::expression("v", value)];
         load::evaluate_expressions(&server.connect_options(), std::slice::from_mut(&mut options))
             .unwrap();
         let error = server.load(&options).unwrap_err().to_string();
@@ -232,7 +232,7 @@ fn digits_of_an_option_are_the_number_of_a_bit() {
         options.input.columns = Some(vec!["id".to_owned()]);
         options.input.charset = "latin1".to_owned();
         let set = [("f", "200"), ("t", "A"), ("e", "2")];
-        options.rows.constants = set.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        options.rows.constants = set.map(|(name, text)| Constant::text(name, text)).into();
         server.load(&options).unwrap();
         assert_eq!(db.text("SELECT CONCAT_WS(' ', f+0, t+0, e+0) FROM b"), "200 65 1");
     }
