@@ -9,6 +9,7 @@ use values::{Charset, ConvertOptions, Converter, Family, Reason, SqlType};
 
 use crate::fields::InputFields;
 use crate::formats::is_named;
+use crate::partition::Collations;
 
 /// A constant that is bound to its column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,45 +108,87 @@ fn text_of_number(number: &str, sql_type: &SqlType) -> Option<Vec<u8>> {
     }
 }
 
-/// The table as if these were the defaults of their columns, which the input must not have then.
+/// The table as if these were the defaults of their columns, which the input must not have then. ENUM and SET find
+/// their labels by `labels`.
 ///
 /// Errors are the user's: values that their columns do not take.
 pub(crate) fn with_constants(
     table: &Table,
-    constants: &[BoundConstant],
+    constants: &mut [BoundConstant],
     fields: &InputFields,
     convert: &ConvertOptions,
+    labels: &Collations,
 ) -> Result<Table, Error> {
     let mut table = table.clone();
-    for BoundConstant { column, text, is_evaluated, setting } in constants {
-        let column_of = &mut table.columns[*column];
-        if fields.field_of(*column).is_some() {
+    for constant in constants {
+        let column = &mut table.columns[constant.column];
+        let setting = &constant.setting;
+        if fields.field_of(constant.column).is_some() {
             return Err(Error::Usage(format!(
                 "{setting}: the input has this column too; {} skips its field",
                 COLUMNS.with("a,@x,b")
             )));
         }
-        let Column { name, sql_type, .. } = &*column_of;
+        let sql_type = &column.sql_type;
         // Where rows are sent it goes among the file's own text.
-        let is_text = !text.is_ascii() && sql_type.family() != Family::Bits;
+        let is_text = !constant.text.is_ascii() && sql_type.family() != Family::Bits;
         if is_text && !matches!(convert.file_charset, Charset::Utf8mb4 | Charset::Utf8mb3) {
             let charset = convert.file_charset.name();
             return Err(Error::Usage(format!(
                 "{setting} must be ASCII, because the file is in {charset}"
             )));
         }
-        let mut converter = Converter::new(name, sql_type, convert)?;
-        let mut stored = Vec::new();
-        let mut outcome = converter.convert(text, &mut stored);
-        if outcome.is_ok() && *is_evaluated && is_shown_twice(&stored, sql_type, convert) {
-            outcome = Err(Reason::ShownTwice);
+        let stored = stored(constant, column, convert, labels)?;
+        if convert.file_charset == Charset::Binary {
+            constant.text = bytes_in_binary(&constant.text, &stored, sql_type);
         }
-        if let Err(reason) = outcome {
-            return Err(Error::Usage(format!("{setting}: the value {reason}: {sql_type}")));
-        }
-        column_of.default = DefaultValue::Constant(text.clone());
+        column.default = DefaultValue::Stored(stored);
     }
     Ok(table)
+}
+
+/// The stored form of a constant.
+fn stored(
+    constant: &BoundConstant,
+    column: &Column,
+    convert: &ConvertOptions,
+    labels: &Collations,
+) -> Result<Vec<u8>, Error> {
+    let Column { name, sql_type, .. } = column;
+    let file_charset = match is_read_as_bytes(sql_type) {
+        true => Charset::Utf8mb4,
+        false => convert.file_charset,
+    };
+    let options = ConvertOptions { file_charset, ..convert.clone() };
+    let label_text = sql_type.label_text();
+    let collation = label_text.and_then(|text| labels.get(&text.collation).cloned());
+    let mut converter = Converter::with_collation(name, sql_type, &options, collation)?;
+    let mut stored = Vec::new();
+    let mut outcome = converter.convert(&constant.text, &mut stored);
+    if outcome.is_ok() && constant.is_evaluated && is_shown_twice(&stored, sql_type, convert) {
+        outcome = Err(Reason::ShownTwice);
+    }
+    let refused =
+        |reason| Error::Usage(format!("{}: the value {reason}: {sql_type}", constant.setting));
+    outcome.map(|()| stored).map_err(refused)
+}
+
+/// True for types whose fields are bytes in a file without a character set, and texts in all others.
+fn is_read_as_bytes(sql_type: &SqlType) -> bool {
+    matches!(sql_type, SqlType::Uuid | SqlType::Inet4 | SqlType::Inet6)
+}
+
+/// The field of a constant in a file without a character set.
+fn bytes_in_binary(text: &[u8], stored: &[u8], sql_type: &SqlType) -> Vec<u8> {
+    let digits = || String::from_utf8_lossy(text).replace('-', "");
+    match sql_type {
+        SqlType::Inet4 | SqlType::Inet6 => stored.to_vec(),
+        // The parts of a stored UUID may have another order.
+        SqlType::Uuid => {
+            u128::from_str_radix(&digits(), 16).unwrap_or_default().to_be_bytes().to_vec()
+        }
+        _ => text.to_vec(),
+    }
 }
 
 /// True for a moment of a TIMESTAMP whose text, which is all that an expression leaves of it, means another one too.

@@ -92,7 +92,7 @@ impl Inspected {
         if options.rows.rules == RowRules::Insert {
             fields.check_generated(table)?;
         }
-        let constants = constants::constants(&options.rows, table)?;
+        let mut constants = constants::constants(&options.rows, table)?;
         let (layout, empty_is_null) = (source.facts().layout, options.input.empty_is_null);
         let kinds = fields.kinds(session, table, layout, empty_is_null)?;
         let usage = |error: sources::Error| Error::Usage(error.to_string());
@@ -132,8 +132,8 @@ impl Inspected {
         let sql_flags = SqlMode::parse(&sql_mode);
         let convert = ConvertOptions { file_charset, sql_mode: sql_flags, time_zone, habits };
         source.change(|read_as| read_as.formats = Arc::new(written)).map_err(usage)?;
-        let table = &constants::with_constants(table, &constants, &fields, &convert)?;
         let labels = learn_label_collations(session, table)?;
+        let table = &constants::with_constants(table, &mut constants, &fields, &convert, &labels)?;
         if !table.features().iter().any(|feature| feature.support().fills_in) {
             column_source::check(&table.columns, &fields)?;
         }

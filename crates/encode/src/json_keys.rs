@@ -19,7 +19,7 @@ pub(crate) fn add_columns(fields: &mut InputFields, table: &Table, rows: &RowOpt
                 rows.on_duplicate != OnDuplicate::Update
                     && catalog::default_moment_digits(column).is_some()
             }
-            DefaultValue::None => false,
+            DefaultValue::None | DefaultValue::Stored(_) => false,
         };
         if column.generated.is_none()
             && (has_default || column.auto_increment)
@@ -92,6 +92,6 @@ fn absent(column: &Column, zone: &Zone) -> MissingValue {
         DefaultValue::ConstantUtc(text) => {
             Value::local_text(text, zone).map_or(MissingValue::Unknown, MissingValue::Text)
         }
-        DefaultValue::Expression(_) => MissingValue::Unknown,
+        DefaultValue::Expression(_) | DefaultValue::Stored(_) => MissingValue::Unknown,
     }
 }
