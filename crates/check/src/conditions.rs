@@ -34,7 +34,7 @@ use crate::judge::{Judge, Rules};
 use crate::pass::{self, Take};
 use crate::place::{Here, Place};
 
-/// Rows and bytes of a statement.
+/// Rows of a statement, and bytes of their values and of their tests.
 const ROWS_MAX: usize = 200;
 const BYTES_MAX: usize = 256 << 10;
 /// The variable that gets what fails. No column is called so.
@@ -151,6 +151,13 @@ impl Conditions {
         Ok(Ok(()))
     }
 
+    /// Rows of a statement, which has all tests for each of them.
+    fn rows_max(&self) -> usize {
+        let bytes = |test: &Test| test.before.len() + test.behind.len();
+        let bytes: usize = self.tests.iter().map(bytes).sum();
+        (BYTES_MAX / bytes.max(1)).clamp(1, ROWS_MAX)
+    }
+
     /// Has the server judge the good rows of the input.
     pub(crate) fn judge(
         &self,
@@ -233,7 +240,7 @@ impl Take for Asking<'_, '_> {
         if !self.conditions.variables.is_empty() {
             self.text.extend_from_slice(b"; ");
         }
-        if self.rows.len() >= ROWS_MAX || self.text.len() >= BYTES_MAX {
+        if self.rows.len() >= self.conditions.rows_max() || self.text.len() >= BYTES_MAX {
             self.ask()
         } else {
             Ok(())
