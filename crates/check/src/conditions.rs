@@ -15,6 +15,7 @@
 
 use encode::binding::BoundColumn;
 use encode::column_source::Input;
+use encode::constants::BoundConstant;
 use encode::field;
 use encode::inspected::Inspected;
 use encode::rejects::FaultCounts;
@@ -33,7 +34,7 @@ use crate::judge::{Judge, Rules};
 use crate::pass::{self, Take};
 use crate::place::{Here, Place};
 
-/// Rows and bytes of a statement.
+/// Rows of a statement, and bytes of their values and of their tests.
 const ROWS_MAX: usize = 200;
 const BYTES_MAX: usize = 256 << 10;
 /// The variable that gets what fails. No column is called so.
@@ -108,14 +109,15 @@ impl Conditions {
         inspected: &Inspected,
     ) -> Result<Result<(), String>, Error> {
         let before = self.variables.len();
-        for column in &table.columns {
+        for (at, column) in table.columns.iter().enumerate() {
             let name = quote_name(&column.name);
             let is_known = self.variables.iter().any(|variable| variable.name == name);
             if is_known || !check.clause.contains(&name) {
                 continue;
             }
             let bound = inspected.columns.iter().find(|bound| bound.column.name == column.name);
-            let Some(origin) = origin(bound) else {
+            let constant = inspected.constants.iter().find(|constant| constant.column == at);
+            let Some(origin) = origin(bound, constant) else {
                 self.variables.truncate(before);
                 return Ok(Err(format!(
                     "the values of {name} are unknown until the server has them"
@@ -149,6 +151,13 @@ impl Conditions {
         Ok(Ok(()))
     }
 
+    /// Rows of a statement, which has all tests for each of them.
+    fn rows_max(&self) -> usize {
+        let bytes = |test: &Test| test.before.len() + test.behind.len();
+        let bytes: usize = self.tests.iter().map(bytes).sum();
+        (BYTES_MAX / bytes.max(1)).clamp(1, ROWS_MAX)
+    }
+
     /// Has the server judge the good rows of the input.
     pub(crate) fn judge(
         &self,
@@ -172,18 +181,20 @@ impl Conditions {
 }
 
 /// Where the values of a column come from; none where only the server knows.
-fn origin(bound: Option<&BoundColumn>) -> Option<Origin> {
+fn origin(bound: Option<&BoundColumn>, constant: Option<&BoundConstant>) -> Option<Origin> {
     let bound = bound?;
-    match (&bound.input, &bound.column.default) {
-        (Input::Field(field) | Input::AutoIncrement(Some(field)), _) => Some(Origin::Field(*field)),
-        (Input::Constant(None), _) => Some(Origin::Constant("NULL".to_owned())),
-        (Input::Constant(_), DefaultValue::Constant(text)) => {
-            let (literals, mut out) = (Literals::new(Charset::Utf8mb4), Vec::new());
-            literals.push(text, Literal::Text, &mut out);
-            String::from_utf8(out).ok().map(Origin::Constant)
+    let text = match (&bound.input, &bound.column.default, constant) {
+        (Input::Field(field) | Input::AutoIncrement(Some(field)), ..) => {
+            return Some(Origin::Field(*field));
         }
-        _ => None,
-    }
+        (Input::Constant(None), ..) => return Some(Origin::Constant("NULL".to_owned())),
+        (Input::Constant(_), _, Some(constant)) => &constant.text,
+        (Input::Constant(_), DefaultValue::Constant(text), None) => text,
+        _ => return None,
+    };
+    let (literals, mut out) = (Literals::new(Charset::Utf8mb4), Vec::new());
+    literals.push(text, Literal::Text, &mut out);
+    String::from_utf8(out).ok().map(Origin::Constant)
 }
 
 /// Rows on their way to the server.
@@ -229,7 +240,7 @@ impl Take for Asking<'_, '_> {
         if !self.conditions.variables.is_empty() {
             self.text.extend_from_slice(b"; ");
         }
-        if self.rows.len() >= ROWS_MAX || self.text.len() >= BYTES_MAX {
+        if self.rows.len() >= self.conditions.rows_max() || self.text.len() >= BYTES_MAX {
             self.ask()
         } else {
             Ok(())

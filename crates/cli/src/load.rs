@@ -231,8 +231,7 @@ pub(crate) fn options_but_ddl(
     if let Some(json) = &mut options.input.dialect.json {
         json.ignores_unknown = args.written.ignore_unknown_columns || args.format.columns.is_some();
     }
-    options.rows.constants.clone_from(&args.written.set);
-    options.rows.expressions.clone_from(&args.written.set_sql);
+    options.rows.constants = args.written.constants(None);
     options.input.written = written(&args.written);
     (options.input.charset, options.input.encoding) =
         charset::of_file(args.format.charset.as_deref());

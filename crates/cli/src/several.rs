@@ -185,8 +185,7 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
         let duplicates = args.duplicates.as_ref();
         options.rows.duplicates = duplicates.map(|folder| log_of(folder, &table, "duplicates"));
         options.input.written.columns = said_of(&args.written.format_of, &table);
-        options.rows.constants = said_of(&args.written.set, &table);
-        options.rows.expressions = said_of(&args.written.set_sql, &table);
+        options.rows.constants = args.written.constants(Some(&table));
         if let Some(first) = all.first() {
             options.interrupt = first.interrupt.clone();
         }
@@ -224,8 +223,7 @@ fn tables_of_job(args: &LoadArgs, database: &str, job: &JobFile) -> Result<Meant
         options.rows.duplicates =
             duplicates.map(|folder| log_of(folder, &table.name, "duplicates"));
         options.input.written.columns = said_of(&args.written.format_of, &table.name);
-        options.rows.constants = said_of(&args.written.set, &table.name);
-        options.rows.expressions = said_of(&args.written.set_sql, &table.name);
+        options.rows.constants = args.written.constants(Some(&table.name));
         table.apply(&mut options, args);
         if args.ddl.is_none() {
             job.give_statement(&table, &mut options)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use columnar::Kind;
 use load::sniff::{SniffOptions, Sniffed, TableSettings};
-use load::{LoadOptions, shell_word};
+use load::{Constant, ConstantValue, LoadOptions, shell_word};
 use sources::{Dialect, Pointer, Preset};
 use terminal::failure::Failure;
 use terminal::size::{self, count};
@@ -82,15 +82,17 @@ fn guess_table(
     types: Vec<(String, String)>,
 ) -> Result<Sniffed, Failure> {
     let LoadOptions { input, rows, limits, .. } = options;
-    let set = rows.constants.iter().map(|(name, text)| (name.clone(), Some(text.clone())));
-    let computed = rows.expressions.iter().map(|(name, _)| (name.clone(), None));
+    let constant = |Constant { column, value }: &Constant| match value {
+        ConstantValue::Text(text) => (column.clone(), Some(text.clone())),
+        _ => (column.clone(), None),
+    };
     let guessed = GuessedArgs { types, ..args.guessed.clone() };
     let (temp_dir, memory) = (&limits.temp_dir, limits.memory_bytes_max);
     let is_json = input.dialect.json.is_some();
     let sniff_options = SniffOptions {
         pointers: input.written.pointers(is_json)?,
         trim: args.written.trim,
-        constants: set.chain(computed).collect(),
+        constants: rows.constants.iter().map(constant).collect(),
         ..sniff_options(&input.files, &options.table, &args.format, &guessed, temp_dir, memory)?
     };
     Ok(::load::sniff::sniff(&sniff_options)?)

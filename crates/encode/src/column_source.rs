@@ -71,6 +71,7 @@ pub fn input(
             let convert = ConvertOptions { time_zone: Zone::UTC, ..convert.clone() };
             Ok(Input::Constant(Some(stored(&convert, column, text)?)))
         }
+        DefaultValue::Stored(stored) => Ok(Input::Constant(Some(stored.clone()))),
         DefaultValue::None => Err(Error::Usage(left_out(&[column]))),
         DefaultValue::Expression(sql) => Err(Error::Usage(format!(
             "column `{}` is not in the input, and its DEFAULT {sql} is not a constant",

@@ -46,12 +46,11 @@ impl InputFields {
             (Some(names), _) => (names.as_slice(), false),
             (None, Some(names)) => (names, true),
             (None, None) => {
-                let is_given = |at: &usize| {
-                    let name = table.columns[*at].name.to_lowercase();
-                    options.rows.constants.iter().any(|(given, _)| given.to_lowercase() == name)
+                let is_field = |at: &usize| {
+                    let column = &table.columns[*at];
+                    !column.is_invisible && !options.rows.has_constant(&column.name)
                 };
-                let columns = (0..table.columns.len())
-                    .filter(|at| !table.columns[*at].is_invisible && !is_given(at));
+                let columns = (0..table.columns.len()).filter(is_field);
                 let columns: Vec<Option<usize>> = columns.map(Some).collect();
                 if let Some(header) = header.filter(|header| header.len() != columns.len()) {
                     return Err(not_as_many(table, &columns, header.len()));

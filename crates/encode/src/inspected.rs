@@ -18,7 +18,7 @@ use values::{Charset, Collation, ConvertOptions, SqlMode, SqlType, Zone};
 use crate::binding::{BoundColumn, bind_columns};
 use crate::clock;
 use crate::column_source;
-use crate::constants::{self, Constant};
+use crate::constants::{self, BoundConstant};
 use crate::counter::{Generates, Series};
 use crate::fields::{self, InputFields};
 use crate::formats;
@@ -55,7 +55,7 @@ pub struct Inspected {
     /// Whose rules say what becomes of a row.
     pub rules: RowRules,
     /// Columns that have the same value in all rows, because it was said.
-    pub constants: Vec<Constant>,
+    pub constants: Vec<BoundConstant>,
     /// Columns of foreign keys, and those that they refer to, of which a build takes down the keys.
     pub foreign_keys: Vec<Vec<String>>,
     /// Which partition a row goes to, of a table that has any, where that is known here.
@@ -143,7 +143,7 @@ impl Inspected {
         if options.rows.rules == RowRules::Insert {
             fields.check_generated(table)?;
         }
-        let constants = constants::constants(&options.rows, table)?;
+        let mut constants = constants::constants(&options.rows, table)?;
         let (layout, empty_is_null) = (source.facts().layout, options.input.empty_is_null);
         let kinds = fields.kinds(session, table, layout, empty_is_null)?;
         let usage = |error: sources::Error| Error::Usage(error.to_string());
@@ -183,8 +183,8 @@ impl Inspected {
         let sql_flags = SqlMode::parse(&sql_mode);
         let convert = ConvertOptions { file_charset, sql_mode: sql_flags, time_zone, habits };
         source.change(|read_as| read_as.formats = Arc::new(written)).map_err(usage)?;
-        let table = &constants::with_constants(table, &constants, &fields, &convert)?;
         let labels = learn_label_collations(session, table)?;
+        let table = &constants::with_constants(table, &mut constants, &fields, &convert, &labels)?;
         if !table.features().iter().any(|feature| feature.support().fills_in) {
             column_source::check(&table.columns, &fields)?;
         }

@@ -7,26 +7,24 @@ use sources::{ColumnKind, Key, MissingValue, Pointer};
 use values::{Family, SqlType, Value, Zone};
 
 use crate::fields::InputFields;
-use crate::formats::is_named;
 
 /// Adds the columns that no field of the first records goes to: later records may have them. Not added are columns
 /// that every record must have, and defaults that differ from row to row. Updates of existing rows would set moments
 /// anew.
 pub(crate) fn add_columns(fields: &mut InputFields, table: &Table, rows: &RowOptions) {
     for (at, column) in table.columns.iter().enumerate() {
-        let is_set = rows.constants.iter().any(|(name, _)| is_named(column, name));
         let has_default = match column.default {
             DefaultValue::Null | DefaultValue::Constant(_) | DefaultValue::ConstantUtc(_) => true,
             DefaultValue::Expression(_) => {
                 rows.on_duplicate != OnDuplicate::Update
                     && catalog::default_moment_digits(column).is_some()
             }
-            DefaultValue::None => false,
+            DefaultValue::None | DefaultValue::Stored(_) => false,
         };
         if column.generated.is_none()
             && (has_default || column.auto_increment)
             && !fields.columns.contains(&Some(at))
-            && !is_set
+            && !rows.has_constant(&column.name)
         {
             fields.columns.push(Some(at));
         }
@@ -94,6 +92,6 @@ fn absent(column: &Column, zone: &Zone) -> MissingValue {
         DefaultValue::ConstantUtc(text) => {
             Value::local_text(text, zone).map_or(MissingValue::Unknown, MissingValue::Text)
         }
-        DefaultValue::Expression(_) => MissingValue::Unknown,
+        DefaultValue::Expression(_) | DefaultValue::Stored(_) => MissingValue::Unknown,
     }
 }

@@ -25,10 +25,10 @@
 pub use face::Face;
 pub use load::sniff::{self, Sniffed};
 pub use load::{
-    Batches, Error, ErrorPlace, Estimate, Fill, InputOptions, Interrupt, LeftKeys, LinesOf,
-    LoadOptions, LoadPath, Mode, OnDuplicate, Plan, Position, Progress, Refused, RejectTally,
-    Replicas, Report, ResourceLimits, RowOptions, RowRules, ServerOptions, SeveralPlan,
-    SeveralReport, Snapshot, Stage, carry_keys_over, charset, check, check_lines,
+    Batches, Constant, ConstantValue, Error, ErrorPlace, Estimate, Fill, InputOptions, Interrupt,
+    LeftKeys, LinesOf, LoadOptions, LoadPath, Mode, OnDuplicate, Plan, Position, Progress, Refused,
+    RejectTally, Replicas, Report, ResourceLimits, RowOptions, RowRules, ServerOptions,
+    SeveralPlan, SeveralReport, Snapshot, Stage, carry_keys_over, charset, check, check_lines,
     default_state_dir, evaluate_expressions, jobs, load_lines, load_several, verify_lines,
 };
 pub use sandbox::{Sandbox, SandboxOptions, Status};

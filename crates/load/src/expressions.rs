@@ -2,7 +2,7 @@
 
 use face::statement;
 use job::error::Error;
-use job::options::LoadOptions;
+use job::options::{Constant, ConstantValue, LoadOptions, RowOptions};
 use server::identifier::digest;
 use server::{ConnectOptions, Session};
 
@@ -18,18 +18,25 @@ pub fn evaluate_expressions(
     connect: &ConnectOptions,
     loads: &mut [LoadOptions],
 ) -> Result<(), Error> {
-    for load in loads.iter_mut().filter(|load| !load.rows.expressions.is_empty()) {
-        let time_zone = load.rows.time_zone.clone().or_else(|| connect.time_zone.clone());
-        let mut session = Session::connect(&ConnectOptions { time_zone, ..connect.clone() })?;
-        for (column, expression) in std::mem::take(&mut load.rows.expressions) {
-            let (value, is_number) = value_of(&mut session, &expression).map_err(|why| {
+    for RowOptions { constants, time_zone, .. } in loads.iter_mut().map(|load| &mut load.rows) {
+        let mut session = None;
+        for Constant { column, value } in constants {
+            let ConstantValue::Expression(expression) = &*value else { continue };
+            let session = match &mut session {
+                Some(session) => session,
+                none => {
+                    let time_zone = time_zone.clone().or_else(|| connect.time_zone.clone());
+                    let options = ConnectOptions { time_zone, ..connect.clone() };
+                    none.insert(Session::connect(&options)?)
+                }
+            };
+            let (text, is_number) = value_of(session, expression).map_err(|why| {
                 // Its texts may be keys.
-                let shown = statement::shown(&expression, SHOWN_CHARS);
+                let shown = statement::shown(expression, SHOWN_CHARS);
                 Error::Usage(format!("column {column}, {shown}: {why}"))
             })?;
-            load.rows.evaluated.push((column.clone(), digest(expression.as_bytes())));
-            load.rows.numbers.extend(is_number.then(|| column.clone()));
-            load.rows.constants.push((column, value));
+            let expression = digest(expression.as_bytes());
+            *value = ConstantValue::Evaluated { text, is_number, expression };
         }
     }
     Ok(())

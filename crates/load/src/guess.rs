@@ -221,13 +221,9 @@ impl FirstFile<'_> {
 
     /// The columns that fields go to where nothing names them.
     fn by_position(&self) -> impl Iterator<Item = &Column> {
-        let constants = &self.options.rows.constants;
-        let is_set = move |column: &Column| {
-            let lower = column.name.to_lowercase();
-            constants.iter().any(|(name, _)| name.to_lowercase() == lower)
-        };
+        let rows = &self.options.rows;
         let columns = self.columns.iter();
-        columns.filter(move |column| !column.is_invisible && !is_set(column))
+        columns.filter(|column| !column.is_invisible && !rows.has_constant(&column.name))
     }
 
     /// The column of each field.

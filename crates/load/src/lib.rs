@@ -52,8 +52,8 @@ pub use job::command_files::CommandFiles;
 pub use job::failpoint;
 pub use job::memory::Memory;
 pub use job::options::{
-    Batches, Fill, InputOptions, LoadOptions, LoadPath, Mode, OnDuplicate, Replicas,
-    ResourceLimits, RowOptions, RowRules, ServerOptions,
+    Batches, Constant, ConstantValue, Fill, InputOptions, LoadOptions, LoadPath, Mode, OnDuplicate,
+    Replicas, ResourceLimits, RowOptions, RowRules, ServerOptions,
 };
 pub use job::position::{ErrorPlace, Position};
 pub use job::progress::{Progress, Snapshot, Stage};

@@ -1,6 +1,6 @@
 //! Columns that the input leaves out, or has NULL for: what LOAD DATA gives them at one moment.
 
-use load::{Error, LoadPath};
+use load::{Constant, Error, LoadPath};
 
 use testkit::tables::compare::same_rows;
 use testkit::tables::server::{Db, Server};
@@ -125,7 +125,7 @@ fn an_expression_whose_value_nobody_asked_for_is_refused() {
     let path = server.file(&db, "input", "1\n2\n");
     let mut options = server.options(&db, "b", vec![path]);
     options.input.columns = Some(vec!["id".to_owned()]);
-    options.rows.expressions = vec![("v".to_owned(), "CONCAT('a', 'b')".to_owned())];
+    options.rows.constants = vec![Constant::expression("v", "CONCAT('a', 'b')")];
     let error = server.load(&options).unwrap_err();
     assert!(
         error.to_string().contains("column v: the value of CONCAT('..', '..') was not evaluated"),
@@ -183,8 +183,8 @@ fn values_of_expressions_are_stored_as_load_data_sets_them() {
         let mut options = server.options(&db, "b", vec![path.clone()]);
         options.path = way;
         options.input.columns = Some(vec!["id".to_owned()]);
-        options.rows.expressions =
-            pairs().map(|(name, (_, value))| (name, value.to_owned())).collect();
+        options.rows.constants =
+            pairs().map(|(name, (_, value))| Constant::expression(name, value)).collect();
         load::evaluate_expressions(&server.connect_options(), std::slice::from_mut(&mut options))
             .unwrap();
         server.load(&options).unwrap();
@@ -210,7 +210,7 @@ fn numbers_that_load_data_refuses_are_refused() {
         assert!(db.try_sql(&load).is_err(), "{sql_type} {value}");
         let mut options = server.options(&db, "b", vec![path.clone()]);
         options.input.columns = Some(vec!["id".to_owned()]);
-        options.rows.expressions = vec![("v".to_owned(), value.to_owned())];
+        options.rows.constants = vec![Constant::expression("v", value)];
         load::evaluate_expressions(&server.connect_options(), std::slice::from_mut(&mut options))
             .unwrap();
         let error = server.load(&options).unwrap_err().to_string();
@@ -232,9 +232,56 @@ fn digits_of_an_option_are_the_number_of_a_bit() {
         options.input.columns = Some(vec!["id".to_owned()]);
         options.input.charset = "latin1".to_owned();
         let set = [("f", "200"), ("t", "A"), ("e", "2")];
-        options.rows.constants = set.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        options.rows.constants = set.map(|(name, text)| Constant::text(name, text)).into();
         server.load(&options).unwrap();
         assert_eq!(db.text("SELECT CONCAT_WS(' ', f+0, t+0, e+0) FROM b"), "200 65 1");
+    }
+}
+
+/// Texts of an option, with the `sql_mode` and the character set of the file.
+const TEXTS: [(&str, &str, &str, &str); 14] = [
+    ("DATETIME", "2026-01-01 10:00:00.7", "TIME_ROUND_FRACTIONAL", "utf8mb4"),
+    ("DATETIME", "2026-01-01 10:00:00.7", "", "utf8mb4"),
+    ("TIMESTAMP(2) NULL", "2026-12-31 23:59:59.999", "TIME_ROUND_FRACTIONAL", "latin1"),
+    ("TIME(1)", "10:00:00.77", "TIME_ROUND_FRACTIONAL", "utf8mb4"),
+    ("DATE", "2026-02-31", "ALLOW_INVALID_DATES", "utf8mb4"),
+    ("DATE", "2026-02-31", "", "utf8mb4"),
+    ("ENUM('Österreich','x') CHARACTER SET utf8mb4", "ÖSTERREICH", "", "utf8mb4"),
+    ("ENUM('Österreich','x') COLLATE utf8mb4_bin", "ÖSTERREICH", "", "utf8mb4"),
+    ("SET('a','Österreich') CHARACTER SET latin1", "österreich,A", "", "utf8mb4"),
+    ("UUID", "123e4567-e89b-12d3-a456-426614174000", "", "binary"),
+    ("UUID", "017f22e279b07cc398c4dc0c0c07398f", "", "binary"),
+    ("UUID", "0123456789abcdef", "", "binary"),
+    ("INET4", "10.0.0.7", "", "binary"),
+    ("INET6", "::ffff:1.2.3.4", "", "binary"),
+];
+
+#[test]
+fn texts_of_options_are_stored_as_load_data_sets_them() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let path = server.file(&db, "input", "1\n2\n");
+    for (sql_type, text, mode, charset) in TEXTS {
+        db.sql("DROP TABLE IF EXISTS a, b");
+        db.sql(&format!("SET NAMES utf8mb4, sql_mode='STRICT_TRANS_TABLES,{mode}'"));
+        create(&mut db, &[format!("v {sql_type}")]);
+        let theirs = db.try_sql(&format!(
+            "LOAD DATA INFILE '{}' INTO TABLE a CHARACTER SET {charset} (id) SET v='{text}'",
+            path.display()
+        ));
+        for way in [LoadPath::Direct, LoadPath::Stream, LoadPath::Insert] {
+            db.sql("TRUNCATE b");
+            let mut options = server.options(&db, "b", vec![path.clone()]);
+            options.path = way;
+            options.input.columns = Some(vec!["id".to_owned()]);
+            options.input.charset = charset.to_owned();
+            options.rows.sql_mode = Some(mode.to_owned());
+            options.rows.constants = vec![Constant::text("v", text)];
+            let ours = server.load(&options);
+            let what = format!("{sql_type} {text} {way:?}: {theirs:?} {ours:?}");
+            assert_eq!(ours.is_ok(), theirs.is_ok(), "{what}");
+            same_rows(&mut db, "b", "a", &["PRIMARY"]);
+        }
     }
 }
 

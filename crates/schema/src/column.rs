@@ -13,6 +13,8 @@ pub enum DefaultValue {
     Constant(Vec<u8>),
     /// As `Constant`, of a TIMESTAMP: a time in UTC, whatever the session's zone.
     ConstantUtc(Vec<u8>),
+    /// The value that a load gives all rows instead, in stored form.
+    Stored(Vec<u8>),
     /// Anything else (CURRENT_TIMESTAMP, UUID(), ...): its SQL text.
     Expression(String),
 }

@@ -64,7 +64,7 @@ use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
 use job::memory::ConnectionShares;
-use job::options::{LoadPath, Mode, OnDuplicate, ResourceLimits};
+use job::options::{Constant, LoadPath, Mode, OnDuplicate, ResourceLimits};
 use job::pool;
 use job::progress::Stage;
 use job::report::Report;
@@ -316,8 +316,9 @@ impl<'a> Work<'a> {
                 "an interrupted load of this input had loaded {} rows already",
                 before.rows
             ));
-            let evaluated = &prepared.options.rows.evaluated;
-            self.notes.extend(evaluated.iter().map(|(column, _)| {
+            let constants = prepared.options.rows.constants.iter();
+            let evaluated = constants.filter(|constant| constant.value.is_evaluated());
+            self.notes.extend(evaluated.map(|Constant { column, .. }| {
                 format!("the expression for {column} was evaluated again for the other rows")
             }));
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use encode::inspected::Inspected;
 use job::error::Error;
-use job::options::{InputOptions, LoadOptions, Mode};
+use job::options::{Constant, ConstantValue, InputOptions, LoadOptions, Mode};
 use schema::Method;
 use server::Interrupt;
 use server::identifier::quote_text;
@@ -229,14 +229,15 @@ pub(crate) fn input_words(
     if options.input.empty_is_null {
         words.push_str(" empty NULL");
     }
-    let evaluated = &options.rows.evaluated;
-    let is_given = |(name, _): &&(String, String)| evaluated.iter().all(|(of, _)| of != name);
-    let given: Vec<_> = options.rows.constants.iter().filter(is_given).collect();
-    if !given.is_empty() {
-        words.push_str(&format!(" set {given:?}"));
-    }
-    if !evaluated.is_empty() {
-        words.push_str(&format!(" expressions {evaluated:?}"));
+    for Constant { column, value } in &options.rows.constants {
+        words.push_str(&match value {
+            ConstantValue::Evaluated { expression, .. } => {
+                format!(" expression {column:?} {expression}")
+            }
+            ConstantValue::Text(text) | ConstantValue::Expression(text) => {
+                format!(" set {column:?} {text:?}")
+            }
+        });
     }
     words
 }

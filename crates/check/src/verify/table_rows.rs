@@ -104,6 +104,13 @@ impl Shown {
                 habits,
                 ..ConvertOptions::default()
             };
+            // A FLOAT(m,d) is rounded already, and may be larger than its digits: FLOAT(10,2) has 99999999.99 as 1e8.
+            let sql_type = match sql_type {
+                SqlType::Float { unsigned, .. } => {
+                    &SqlType::Float { unsigned: *unsigned, digits: None }
+                }
+                other => other,
+            };
             let converter = Box::new(Converter::new(name, sql_type, &options)?);
             Ok(Shown { expression, how: How::Field(converter) })
         };

@@ -1,6 +1,7 @@
 //! How people write the values, as it is typed.
 
 use clap::Args;
+use load::Constant;
 
 /// How values are written, and what else columns get.
 #[derive(Clone, Debug, Default, Args)]
@@ -44,6 +45,20 @@ pub(crate) struct WrittenArgs {
     /// Skip fields whose name in the header is no column of the table.
     #[arg(long)]
     pub(crate) ignore_unknown_columns: bool,
+}
+
+impl WrittenArgs {
+    /// The columns with one value, of a single table or of one of several.
+    pub(crate) fn constants(&self, table: Option<&str>) -> Vec<Constant> {
+        let of_table = |said: &[(String, String)]| match table {
+            Some(table) => said_of(said, table),
+            None => said.to_vec(),
+        };
+        let texts = of_table(&self.set).into_iter();
+        let expressions = of_table(&self.set_sql).into_iter();
+        let texts = texts.map(|(column, text)| Constant::text(column, text));
+        texts.chain(expressions.map(|(column, sql)| Constant::expression(column, sql))).collect()
+    }
 }
 
 /// The options for columns of a table: `TABLE.COLUMN=..` of this one, and `COLUMN=..` of each.

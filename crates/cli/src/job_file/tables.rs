@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use encode::mapped::{Condition, Entity, From, Lookup, Mapping, OnConflict, Piece, Test};
 use load::several::give_statements;
-use load::{LoadOptions, Mode, OnDuplicate};
+use load::{Constant, LoadOptions, Mode, OnDuplicate};
 use schema::TableName;
 use terminal::failure::Failure;
 
@@ -24,9 +24,7 @@ pub(crate) struct JobTable {
     /// Columns with the format of their field.
     formats: Vec<(String, String)>,
     /// Columns with one value for all rows.
-    constants: Vec<(String, String)>,
-    /// Columns with the value of an SQL expression for all rows.
-    expressions: Vec<(String, String)>,
+    constants: Vec<Constant>,
     /// The CREATE TABLE of a missing table, and its line.
     create: Option<(String, usize)>,
 }
@@ -46,7 +44,6 @@ impl JobTable {
         }
         options.input.written.columns.extend(self.formats.iter().cloned());
         options.rows.constants.extend(self.constants.iter().cloned());
-        options.rows.expressions.extend(self.expressions.iter().cloned());
         options.input.columns = self.mapping.column_names();
         options.input.ignore_unknown_columns = options.input.columns.is_none();
     }
@@ -110,7 +107,6 @@ impl JobFile {
             on_duplicate: choice(node, "on_duplicate", &ON_DUPLICATE),
             formats: Vec::new(),
             constants: Vec::new(),
-            expressions: Vec::new(),
             create: node.get("create").and_then(|create| Some((create.text()?, create.line))),
         };
         let mut mapping = Mapping { fields, when: self.when(node)?, ..Mapping::default() };
@@ -216,11 +212,13 @@ impl JobFile {
                 }
             },
             "value" => {
-                table.constants.push((column.clone(), said("value").unwrap_or_default()));
+                let text = said("value").unwrap_or_default();
+                table.constants.push(Constant::text(column.as_str(), text));
                 return Ok(None);
             }
             "sql" => {
-                table.expressions.push((column.clone(), said("sql").unwrap_or_default()));
+                let sql = said("sql").unwrap_or_default();
+                table.constants.push(Constant::expression(column.as_str(), sql));
                 return Ok(None);
             }
             "concat" => {

@@ -223,6 +223,26 @@ fn rows_of_one_input_may_refer_to_each_other() {
     assert!(replaced.out.contains("2 of them bad"), "{replaced:?}");
 }
 
+/// Each row has all constraints in the statement that asks for it: 200 rows of these are 17 MB.
+#[test]
+fn many_constraints_are_judged_in_statements_that_the_server_takes() {
+    let Some(mut desk) = Desk::new() else { return };
+    let constraint = |number| {
+        let word = "x".repeat(70);
+        format!(", CONSTRAINT c{number} CHECK (n<>{number} OR w='{word}')")
+    };
+    let checks: String = (0..500).map(constraint).collect();
+    desk.exec(&format!("CREATE TABLE t (id INT PRIMARY KEY, n INT, w TEXT{checks})"));
+    let rows: String =
+        (0..400).map(|id| format!("{id},{},word\n", if id == 301 { 3 } else { 900 })).collect();
+    let file = desk.home.file("t.csv", rows);
+    let outcome = check(&desk, "t", &file, &["--json"]);
+    let report: Value = serde_json::from_str(&outcome.out).unwrap();
+    let found = reasons(&report);
+    assert_eq!((&report["bad_rows"], found[0].0), (&1.into(), 302), "{outcome:?}");
+    assert!(found[0].1[0].contains("fails the CHECK constraint `c3`"), "{:?}", found[0].1[0].len());
+}
+
 #[test]
 fn what_is_not_judged_is_said() {
     let Some(mut desk) = Desk::new() else { return };

@@ -93,6 +93,18 @@ fn values_of_expressions_are_not_compared() {
     assert_eq!(other["changed_rows"], 2);
 }
 
+/// The largest value of FLOAT(10,2) is stored as a larger number.
+#[test]
+fn largest_values_of_a_float_with_digits_are_the_same() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, f FLOAT(10,2), g FLOAT(5,3) UNSIGNED)");
+    let file = desk.home.file("t.csv", "1,99999999.99,99.999\n2,-99999999.99,0.001\n3,-0,1.0005\n");
+    desk.load("t", &file, &[]).done();
+    assert_eq!(told(&desk, "t", &file, &[])["changed_rows"], 0);
+    desk.exec("UPDATE t SET f=99999990 WHERE id=1");
+    assert_eq!(keys(&told(&desk, "t", &file, &[]), "first_changed"), ["(1)"]);
+}
+
 #[test]
 fn rows_without_a_key_are_counted_and_generated_numbers_left_out() {
     let Some(mut desk) = Desk::new() else { return };

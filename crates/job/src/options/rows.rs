@@ -50,21 +50,59 @@ pub enum RowRules {
     Insert,
 }
 
+/// A column that has the same value in all rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constant {
+    /// The name of the column, in any case.
+    pub column: String,
+    /// Its value.
+    pub value: ConstantValue,
+}
+
+/// The origin of a constant, and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConstantValue {
+    /// A text, which the column reads as it does fields.
+    Text(String),
+    /// An SQL expression that the server has not evaluated yet.
+    Expression(String),
+    /// The server's value of an SQL expression.
+    Evaluated {
+        /// The value as text.
+        text: String,
+        /// True if the value is a number: of an ENUM, 2 is the second label and not the label `2`.
+        is_number: bool,
+        /// Digest of the expression, which another run of the command has too. The value of `NOW()` differs.
+        expression: u64,
+    },
+}
+
+impl Constant {
+    /// A column with a text.
+    pub fn text(column: impl Into<String>, text: impl Into<String>) -> Constant {
+        Constant { column: column.into(), value: ConstantValue::Text(text.into()) }
+    }
+
+    /// A column with the value of an SQL expression.
+    pub fn expression(column: impl Into<String>, expression: impl Into<String>) -> Constant {
+        Constant { column: column.into(), value: ConstantValue::Expression(expression.into()) }
+    }
+}
+
+impl ConstantValue {
+    /// True if an expression gave the value.
+    pub fn is_evaluated(&self) -> bool {
+        matches!(self, ConstantValue::Evaluated { .. })
+    }
+}
+
 /// The conversion of values, and the rules for refused rows and for rows that share a key.
 #[derive(Clone, Debug, Default)]
 pub struct RowOptions {
     /// The statement whose rules apply to a row. Default: LOAD DATA.
     pub rules: RowRules,
-    /// Columns that have the same value in all rows, which the input lacks, with that.
-    pub constants: Vec<(String, String)>,
-    /// Columns that have the value of an SQL expression in all rows, which is asked of the server once and
-    /// then stands in `constants`.
-    pub expressions: Vec<(String, String)>,
-    /// Columns of `constants` whose value an expression gave, with the digest of its text: another run of the
-    /// command has that in common with this one, and not the value of `NOW()`.
-    pub evaluated: Vec<(String, u64)>,
-    /// Columns of `evaluated` whose value is a number: of an ENUM, 2 is the second label and not the label `2`.
-    pub numbers: Vec<String>,
+    /// Columns that have the same value in all rows, which the input lacks.
+    pub constants: Vec<Constant>,
     /// Flags of `sql_mode` by which values are read, besides strict mode. Default: the server's.
     pub sql_mode: Option<String>,
     /// Time zone of the input's TIMESTAMP values. Default: that of the server's sessions.
@@ -82,4 +120,12 @@ pub struct RowOptions {
     /// are read and before any is published. Rows that are added go in by one transaction then.
     /// Default: `rejects_max` alone counts.
     pub rejects_max_percent: Option<f64>,
+}
+
+impl RowOptions {
+    /// True if a constant gives this column its value.
+    pub fn has_constant(&self, column: &str) -> bool {
+        let lower = column.to_lowercase();
+        self.constants.iter().any(|constant| constant.column.to_lowercase() == lower)
+    }
 }
