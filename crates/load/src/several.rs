@@ -38,6 +38,7 @@ mod watched;
 
 use face::option::{INTO, STATE_DIR};
 use sources::SourceExt as _;
+use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -227,7 +228,7 @@ fn left_apart(
 }
 
 /// Loads the tables that could not be published together with those that have `reports`; gives the reports of all.
-/// Each is a job with the command, whose identity for that table is another than for all.
+/// Each is a job with the command and the files of its table.
 ///
 /// Errors: [`Error::Each`].
 fn load_apart(
@@ -237,8 +238,11 @@ fn load_apart(
     reports: Vec<Report>,
     progress: &dyn Progress,
 ) -> Result<Vec<Report>, Error> {
-    let command = &tables[0].command;
-    let alone = |&at: &usize| LoadOptions { command: command.clone(), ..tables[at].clone() };
+    let command = |files: &[PathBuf]| Some(tables[0].command.clone()?.reading(files));
+    let alone = |&at: &usize| LoadOptions {
+        command: command(&tables[at].input.files),
+        ..tables[at].clone()
+    };
     let next: Vec<LoadOptions> = apart.iter().map(alone).collect();
     let published = reports.len();
     let mut reports = each::load_next(connect, next.iter(), reports, None, progress)?;

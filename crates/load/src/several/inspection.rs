@@ -71,7 +71,7 @@ pub(super) fn inspect(
     let lock_options = lock_options(&tables[0], Some(told));
     let (keeper, targets) = Keeper::take(session, &names, &lock_options)?;
     let (mut targets, settled) =
-        killed_loads::finish_all(targets, &keeper, connect, &tables[0], text)?;
+        killed_loads::finish_all(targets, &keeper, connect, tables, text)?;
     if settled.is_in {
         return Ok(Inspection::In(targets, keeper, Box::new(settled)));
     }
@@ -128,7 +128,7 @@ fn look_with_copies(
     };
     let names = spelled(&mut session, tables)?;
     let (keeper, targets) = Keeper::take(session, &names, &lock_options(&tables[0], Some(told)))?;
-    let (targets, settled) = killed_loads::finish_all(targets, &keeper, logged, &tables[0], text)?;
+    let (targets, settled) = killed_loads::finish_all(targets, &keeper, logged, tables, text)?;
     if settled.is_in {
         return Ok(Ok(Inspection::In(targets, keeper, Box::new(settled))));
     }
