@@ -53,6 +53,7 @@ use job::steps::Steps;
 use job::tuning::Tuning;
 use schema::TableName;
 use serde::Serialize;
+use server::identifier::digest;
 use server::{ConnectOptions, Interrupt};
 use targets::Resting;
 
@@ -61,6 +62,9 @@ use crate::ddl;
 use crate::journaled;
 use crate::killed_loads::KilledLoads;
 use crate::run::{self, remove_empty};
+
+/// Tables of a command whose names are told; more are told apart by a digest.
+const NAMES_TOLD: usize = 5;
 
 pub use self::each::load_each;
 pub use self::lines_checked::{check_lines, verify_lines};
@@ -414,11 +418,37 @@ pub fn check_several(tables: &[LoadOptions]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The tables in words: `8 tables of shop`.
+/// The tables in words: `each of the 2 tables of shop (item, orders)`. Other tables have other words, by which journals
+/// are found.
 fn told(tables: &[LoadOptions]) -> String {
     let database = tables.first().map_or("", |options| options.database.as_str());
-    match tables.len() {
-        1 => format!("{database}.{}", tables[0].table),
-        count => format!("each of the {count} tables of {database}"),
+    let mut names: Vec<&str> = tables.iter().map(|options| options.table.as_str()).collect();
+    names.sort_unstable();
+    let which = match names.as_slice() {
+        [name] => return format!("{database}.{name}"),
+        names if names.len() <= NAMES_TOLD => names.join(", "),
+        [first, .., last] => {
+            format!("{first} .. {last}, {:08x}", digest(names.join("\0").as_bytes()) >> 32)
+        }
+        [] => String::new(),
+    };
+    format!("each of the {} tables of {database} ({which})", names.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_tables_have_other_words() {
+        let words = |names: &[&str]| {
+            let table = |name: &&str| LoadOptions::new(Vec::new(), "shop", name);
+            told(&names.iter().map(table).collect::<Vec<_>>())
+        };
+        assert_eq!(words(&["item"]), "shop.item");
+        assert_eq!(words(&["item", "area"]), "each of the 2 tables of shop (area, item)");
+        let many = words(&["a", "b", "c", "d", "e", "g"]);
+        assert!(many.starts_with("each of the 6 tables of shop (a .. g, "), "{many}");
+        assert_ne!(words(&["a", "b", "c", "d", "f", "g"]), many);
     }
 }
