@@ -53,6 +53,7 @@ pub(super) fn share(
     compares: bool,
     progress: &dyn Progress,
 ) -> Result<(Vec<LoadOptions>, Option<LinesReport>), Error> {
+    of.check_texts(&tables[0].input)?;
     let mappings = &of.mappings;
     let wants = |mapping: &Arc<Mapping>| mapping.entity.is_some() || !mapping.wanted().is_empty();
     let is_added = tables.iter().any(|options| options.mode == Mode::Append);
@@ -100,7 +101,8 @@ pub(super) fn share(
         own.push(of_lines.map(Arc::new));
     }
     let held = known.iter().flatten().map(|known| known.bytes()).sum::<u64>()
-        + own.iter().flatten().map(|own: &Arc<OwnLines>| own.bytes()).sum::<u64>();
+        + own.iter().flatten().map(|own: &Arc<OwnLines>| own.bytes()).sum::<u64>()
+        + lookups.iter().map(|looked| looked.known.bytes()).sum::<u64>();
     let left_out = (!read.left_out.is_empty()).then(|| Arc::new(read.left_out));
     let find = |wanted: &RowReference| match wanted {
         RowReference::Id(name) => {
