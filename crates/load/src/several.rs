@@ -157,18 +157,21 @@ fn load_all_of(
         let make = || ddl::make_tables(connect, &tables);
         let made = steps.step_or_undo(Stage::Inspect, make, |made| made.undo_anew(connect))?;
         let shared = match of {
-            None => Ok(tables),
+            None => Ok((tables, None)),
             Some(of) => steps
-                .step(Stage::Inspect, || shares::share(connect, tables, of, false, progress))
-                .map(|(tables, report)| {
+                .step(Stage::Inspect, || {
+                    shares::share_held(connect, tables, of, &told_by, progress)
+                })
+                .map(|(tables, report, held)| {
                     lines = report;
-                    tables
+                    (tables, Some(held))
                 }),
         };
         let tolerates = of.is_some() && first.rows.rejects_max > 0;
-        let loaded = shared.and_then(|tables| {
+        let loaded = shared.and_then(|(tables, held)| {
             let told = (&told_by, &*told);
-            let loaded = load_all(connect, &tables, told, &mut apart, &mut *steps, progress);
+            let apart = &mut apart;
+            let loaded = load_all(connect, &tables, held, told, apart, &mut *steps, progress);
             loaded.map_err(|error| match of {
                 Some(_) if tolerates => refused_line(error),
                 Some(_) => error,
@@ -285,6 +288,7 @@ fn refused_line(error: Error) -> Error {
 fn load_all(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
+    held: Option<inspection::Held>,
     (told_by, told): (&Sender<String>, &str),
     apart: &mut Vec<usize>,
     steps: &mut Steps<'_>,
@@ -292,7 +296,7 @@ fn load_all(
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let interrupt = tables[0].interrupt.clone();
     let inspected =
-        steps.step(Stage::Inspect, || inspection::inspect(connect, tables, told_by, told))?;
+        steps.step(Stage::Inspect, || inspection::inspect(connect, tables, held, told_by, told))?;
     let (mut inspected, settled) = match inspected {
         Inspection::Tables(inspected, settled) => (*inspected, settled),
         Inspection::In(targets, _keeper, settled) => {

@@ -11,6 +11,7 @@
 //! Nothing is changed on the server, and no id is used up: a load that fails leaves none missing.
 
 use std::path::PathBuf;
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 
 use encode::input;
@@ -26,6 +27,7 @@ use serde::Serialize;
 use server::ConnectOptions;
 
 use super::ids::Unnumbered;
+use super::inspection::{self, Held};
 use super::lines_read::{LineInputs, LinesOf, Parts};
 
 /// The report of lines that were read before the tables were loaded.
@@ -39,6 +41,26 @@ pub struct LinesReport {
     pub reasons: Vec<RejectTally>,
     /// Where they are.
     pub rejects_file: Option<PathBuf>,
+}
+
+/// Takes the tables, and tells them which rows of the lines are theirs: ids of rows are those of no other load.
+///
+/// Errors: a table that another load has, or had meanwhile; as of [`share`].
+pub(super) fn share_held(
+    connect: &ConnectOptions,
+    tables: Vec<LoadOptions>,
+    of: &LinesOf,
+    told: &Sender<String>,
+    progress: &dyn Progress,
+) -> Result<(Vec<LoadOptions>, Option<LinesReport>, Held), Error> {
+    let held = inspection::take(connect, &tables, told)?;
+    let (tables, report) = share(connect, tables, of, false, progress)?;
+    if !held.0.has_held() {
+        let target = format!("each table of {}", tables[0].database);
+        let detail = "the connection that held it was lost while lines were read: load again";
+        return Err(server::Error::Altered { target, detail: detail.to_owned() }.into());
+    }
+    Ok((tables, report, held))
 }
 
 /// Tells the tables which rows of the lines are theirs.
