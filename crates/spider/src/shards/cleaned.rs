@@ -10,7 +10,7 @@ use face::option::SHARD;
 use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, Mode};
-use server::Session;
+use server::{Session, catalog};
 use targets::Lock;
 
 use super::reached;
@@ -45,6 +45,25 @@ pub(super) fn servers(target: &mut Lock) -> Result<Vec<String>, Error> {
     let appends = Decisions::of(&target.names).read(&mut target.session)?;
     let branches = appends.into_iter().flat_map(|append| append.branches);
     Ok(branches.map(|branch| branch.shard.server).collect())
+}
+
+/// Servers of the tables that a killed load has left on the Spider server, where the addresses of all are known.
+pub(super) fn servers_left(
+    target: &mut Lock,
+    given: &[(String, String)],
+) -> Result<Vec<String>, Error> {
+    let Lock { session, names, .. } = target;
+    let mut servers = Vec::new();
+    for name in [&names.staging, &names.replaced, &names.emptied] {
+        if given.is_empty() || !catalog::exists(session, name)? {
+            continue;
+        }
+        let definition = catalog::definition(session, name)?;
+        let map = ShardMap::read(session, name, &definition, given)?;
+        let shards = map.iter().flat_map(|map| &map.shards);
+        servers.extend(shards.map(|shard| shard.server.clone()));
+    }
+    Ok(servers)
 }
 
 /// True if an append has not ended.

@@ -255,7 +255,8 @@ fn found(
     let Lock { session, table, .. } = &mut *target;
     let map = ShardMap::read(session, &table.name, &table.definition, given)?;
     let map = map.map_err(|why| unfit(table, vec![why]))?;
-    if let Some(why) = map.unknown(given, &cleaned::servers(target)?) {
+    let others = [cleaned::servers(target)?, cleaned::servers_left(target, given)?].concat();
+    if let Some(why) = map.unknown(given, &others) {
         return Err(unfit(&target.table, vec![why]));
     }
     let inspected = Inspected::new(target, options, source)?;
