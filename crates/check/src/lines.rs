@@ -41,7 +41,7 @@ use server::Session;
 use sources::Source;
 
 pub use rule::{Asks, Comparison, Rule};
-pub use table::{LineTable, key_of_lookup, shown};
+pub use table::{LineTable, LookupColumns, TakenValues};
 
 /// A table that rows are looked up in, and those that it has.
 #[derive(Debug)]
@@ -52,6 +52,8 @@ pub struct LookedUp {
     pub key: KeyOf,
     /// The rows.
     pub known: Arc<Known>,
+    /// Why rows of the table of a number cannot have the value of a row, or NULL where a line has no row.
+    pub faults: HashMap<(usize, Option<usize>), String>,
 }
 
 /// Numbers of first lines of entities that later lines contradict, by key, by the index of the gathered

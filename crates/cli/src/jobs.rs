@@ -152,8 +152,12 @@ fn show_job(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
     if let Some(failure) = job.failure() {
         writeln!(out, "  failed   {}", one_line(failure))?;
     }
-    match (job.state, job.command()) {
-        (State::Failed | State::Killed, Some(command)) if command.is_whole() => {
+    if let Some(table) = job.missing() {
+        writeln!(out, "  missing  {}, of the same command", one_line(table))?;
+    }
+    let is_over = job.state == State::Done && job.missing().is_none();
+    match job.command() {
+        Some(command) if !is_over && job.state != State::Running && command.is_whole() => {
             writeln!(out, "  resume   inrush resume {}", job.name)
         }
         _ => writeln!(out, "  journal  {}", job.path.display()),
@@ -205,7 +209,9 @@ fn clean(
     if names.is_empty() {
         all = readable(state_dir)?;
         // What a killed load has left is told by its journal.
-        all.retain(|job| matches!(job.state, State::Done | State::Failed));
+        all.retain(|job| {
+            matches!(job.state, State::Done | State::Failed) && job.missing().is_none()
+        });
     }
     for job in &all {
         jobs::remove(state_dir, job)?;

@@ -25,12 +25,14 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     let job = jobs::find(&state_dir, &args.job)?;
     let refused = |why: String| Err(Failure::usage(format!("job {}: {why}", job.name)));
     match job.state {
-        State::Done => return refused("it is done; there is nothing to resume".to_owned()),
+        State::Done if job.missing().is_none() => {
+            return refused("it is done; there is nothing to resume".to_owned());
+        }
         State::Running => {
             let pid = job.entries.first().map_or(0, |first| first.pid);
             return refused(format!("it is running, as process {pid}"));
         }
-        State::Failed | State::Killed => {}
+        State::Done | State::Failed | State::Killed => {}
     }
     if let Some(command) = job.command().filter(|_| job.has_keys_left()) {
         return carry_keys_over(&state_dir, &job, command);
@@ -38,7 +40,7 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     open_urls(&job);
     let is_readable =
         job.command().is_some_and(|command| command.is_whole() && command.changed().is_none());
-    if job.is_unfinished() && !is_readable {
+    if job.is_unfinished() && !is_readable && !job.is_part() {
         tell!(
             "job {}: all rows are in {}; the next load of that table removes leftovers of the job",
             job.name,

@@ -90,11 +90,18 @@ fn tell_tables(tables: &[load::Report]) -> Option<u8> {
 
 /// The failure of a load, behind what there is to say of tables that were loaded before it.
 fn failed(error: load::Error) -> Failure {
-    if let load::Error::Each { done, .. } = &error {
+    let mut are_kept = false;
+    if let load::Error::Each { table, done, .. } = &error {
         done.iter().map(print::left_out).for_each(print::tell_left_out);
         tell_tables(done);
+        are_kept = load::leave_jobs(table);
     }
-    Failure::of_load(error)
+    let mut failure = Failure::of_load(error);
+    if are_kept {
+        failure.text += "; the same command loads the missing tables only, as long as the files \
+                         of loaded tables are unchanged";
+    }
+    failure
 }
 
 /// Prints what a load would do; touches nothing.

@@ -32,6 +32,18 @@ pub(crate) fn keep(journal: Arc<Mutex<Journal>>, state_dir: &Path, finished: Vec
 ///
 /// A journal that cannot be written to is left open: the same command then finds its rows once more.
 pub fn close_jobs() {
+    end_jobs(journal::JOB, Event::Closed, "");
+}
+
+/// Ends the journals of all jobs of this process that went well, where their command failed at a `missing` table
+/// behind them: they are not closed, so that the same command loads the missing tables only. True if there are
+/// such jobs.
+pub fn leave_jobs(missing: &str) -> bool {
+    end_jobs(journal::MISSING, Event::Begin, missing)
+}
+
+/// Closes the journals that jobs of this process have finished, and writes the last line of their own.
+fn end_jobs(step: &str, event: Event, detail: &str) -> bool {
     let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
     if !open.is_empty() {
         failpoint::hit("job.reported");
@@ -41,12 +53,14 @@ pub fn close_jobs() {
             let _ = jobs::close(&job.state_dir, finished);
         }
     }
+    let are_some = !open.is_empty();
     for job in open {
         // A power cut may take this line: the job is finished once more then.
         let mut open = job.journal.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = open.write(journal::JOB, Event::Closed, "");
+        let _ = open.write(step, event, detail);
         drop(open);
         // The system ends the lock with the process: no call of ours follows.
         std::mem::forget(job.journal);
     }
+    are_some
 }

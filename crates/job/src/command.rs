@@ -110,7 +110,7 @@ impl CommandLine {
     /// The same command with the proof of a `job` that loads `target` on a `server`. A pipe cannot be read
     /// again, so a command that reads one has another proof in each job.
     pub fn proven(mut self, server: &str, target: &str, job: &str) -> CommandLine {
-        let mut text = format!("{server}\0{target}\0{}", self.meaning().join("\0"));
+        let mut text = format!("{server}\0{target}\0{}", meaning(&self.typed).join("\0"));
         for Input { path, state } in &self.inputs {
             match state {
                 Some(state) => text.push_str(&format!("\0{} {state:?}", path.display())),
@@ -122,29 +122,46 @@ impl CommandLine {
         self
     }
 
-    /// Its typed arguments without those that do not change the rows.
-    fn meaning(&self) -> Vec<&str> {
-        let mut arguments = self.typed.iter().map(String::as_str);
-        let mut kept = Vec::new();
-        while let Some(argument) = arguments.next() {
-            let (name, value) =
-                argument.split_once('=').map_or((argument, None), |(n, v)| (n, Some(v)));
-            if NO_MEANING.contains(&name) {
-                continue;
-            }
-            match OPTIONS_WITHOUT_MEANING.iter().any(|option| option.typed() == name) {
-                true if value.is_none() => drop(arguments.next()),
-                true => {}
-                false => kept.push(argument),
-            }
-        }
-        kept
+    /// The same command with only these of its files.
+    pub fn reading(mut self, files: &[PathBuf]) -> CommandLine {
+        let paths: Vec<PathBuf> = files.iter().map(|file| path(&self.folder, file)).collect();
+        self.inputs.retain(|input| paths.contains(&input.path));
+        self
+    }
+
+    /// True if `other` has the same arguments, and these files as this one had them.
+    pub fn is_same_for(&self, files: &[PathBuf], other: &CommandLine) -> bool {
+        let (own, others) = (self.clone().reading(files), other.clone().reading(files));
+        self.is_whole()
+            && meaning(&self.arguments) == meaning(&other.arguments)
+            && self.folder == other.folder
+            && own.inputs.iter().all(|input| input.state.is_some())
+            && own.inputs == others.inputs
     }
 
     /// Why running it again would not read the same rows: the first file that is not as it was.
     pub fn changed(&self) -> Option<String> {
         self.inputs.iter().find_map(Input::changed)
     }
+}
+
+/// Arguments without those that do not change the rows.
+fn meaning(arguments: &[String]) -> Vec<&str> {
+    let mut arguments = arguments.iter().map(String::as_str);
+    let mut kept = Vec::new();
+    while let Some(argument) = arguments.next() {
+        let (name, value) =
+            argument.split_once('=').map_or((argument, None), |(n, v)| (n, Some(v)));
+        if NO_MEANING.contains(&name) {
+            continue;
+        }
+        match OPTIONS_WITHOUT_MEANING.iter().any(|option| option.typed() == name) {
+            true if value.is_none() => drop(arguments.next()),
+            true => {}
+            false => kept.push(argument),
+        }
+    }
+    kept
 }
 
 /// The arguments without values of `--set` and `--set-sql` that may be secrets: keys of AES_ENCRYPT, passwords.
@@ -193,12 +210,16 @@ pub fn shell_word(word: &str) -> Cow<'_, str> {
     }
 }
 
+/// The path of a file from the root.
+fn path(folder: &Path, file: &Path) -> PathBuf {
+    if remote::is_url(file) { file.to_owned() } else { folder.join(file) }
+}
+
 impl Input {
     fn of(folder: &Path, file: &Path) -> Input {
         // What cannot be read is told by who reads the rows.
         let state = if is_stdin(file) { None } else { InputState::of(file).ok().flatten() };
-        let path = if remote::is_url(file) { file.to_owned() } else { folder.join(file) };
-        Input { path, state }
+        Input { path: path(folder, file), state }
     }
 
     /// How it is another file than it was, or cannot be told.

@@ -87,6 +87,17 @@ impl Job {
         noted.and_then(|entry| serde_json::from_str(&entry.what.detail).ok()).unwrap_or_default()
     }
 
+    /// The table at which its command failed, if its own rows are in: the same command loads the missing tables.
+    pub fn missing(&self) -> Option<&str> {
+        let last = &self.entries.last()?.what;
+        (last.step == journal::MISSING).then_some(last.detail.as_str())
+    }
+
+    /// True if its command has other tables, which the same command loads while its own rows are in.
+    pub fn is_part(&self) -> bool {
+        self.is_unfinished() && (self.missing().is_some() || !self.apart().is_empty())
+    }
+
     /// True if it was about to publish, or has.
     pub fn may_be_in(&self) -> bool {
         self.is_in() || self.entries.iter().any(|entry| entry.what.step == Stage::Publish.name())
@@ -320,7 +331,7 @@ impl Job {
         let (Some(name), Some(last)) = (name, entries.last()) else { return Ok(None) };
         let state = match last.what.event {
             Event::Failed if last.what.step == journal::JOB => State::Failed,
-            _ if journal::is_over(&entries) => State::Done,
+            _ if journal::is_over(&entries) || last.what.step == journal::MISSING => State::Done,
             _ if disk::journal::is_being_written(folder, file)? => State::Running,
             _ => State::Killed,
         };
@@ -425,6 +436,18 @@ mod tests {
         );
         drop(journal);
         assert_eq!((job().state, job().is_unfinished()), (State::Killed, true));
+        assert!(!job().is_part());
+        in_folder(dir, |folder| {
+            let mut writer = disk::journal::Writer::open(folder, &file_name(&job()))?;
+            writer.read::<StepEvent>()?;
+            let (step, detail) = (journal::MISSING.to_owned(), "d.u".to_owned());
+            writer.append(&StepEvent { step, event: Event::Begin, detail, command: None })
+        })
+        .unwrap();
+        assert_eq!(
+            (job().state, job().missing(), job().is_part()),
+            (State::Done, Some("d.u"), true)
+        );
         close(dir, &job()).unwrap();
         assert_eq!((job().state, job().is_unfinished()), (State::Done, false));
         assert!(published(dir, "another").unwrap().is_empty());

@@ -36,6 +36,8 @@ const OLD_CONNECTION_WAIT: Duration = Duration::from_secs(2);
 /// The replicas of a load, each with its tables taken.
 pub(crate) struct Copies {
     all: Vec<Copy>,
+    /// The numbers of their servers.
+    ids: Vec<u64>,
 }
 
 /// A replica.
@@ -179,17 +181,8 @@ impl Copies {
                 Err(error) => against.push(format!("the replica {name}: {error}")),
             }
         }
-        let is_missed = |(id, _): &(&u64, &String)| !ids.contains(id);
-        let missed: Vec<&str> =
-            primary.replicas.iter().filter(is_missed).map(|(_, place)| place.as_str()).collect();
-        let is_followed = against.is_empty() && missed.is_empty();
-        let has_more = is_followed && has_more_followers(session, &primary, ids.len())?;
-        if against.is_empty() && (!missed.is_empty() || has_more) {
-            let missed = if missed.is_empty() { vec!["an unregistered one"] } else { missed };
-            against.push(format!(
-                "replicas that are not named by {REPLICA} would stop at the RENAME: {}",
-                missed.join(", ")
-            ));
+        if against.is_empty() {
+            against.extend(unnamed(session, &primary, &ids)?);
         }
         if !against.is_empty() {
             return Ok(Err(against));
@@ -199,7 +192,7 @@ impl Copies {
                 copy.each(|lock| Ok(Direct::new(lock).cleanup().map(drop)?))?;
             }
         }
-        Ok(Ok(Copies { all }))
+        Ok(Ok(Copies { all, ids }))
     }
 
     /// Why the direct path is taken.
@@ -230,10 +223,13 @@ impl Copies {
         Ok(())
     }
 
-    /// Right before the RENAME: each replica has its staging tables, and still follows. `session` is one of
-    /// the primary's.
+    /// Right before the RENAME: each replica has its staging tables, and still follows, and no other does.
+    /// `session` is one of the primary's.
     pub(crate) fn check(&mut self, session: &mut Session) -> Result<(), Error> {
         let primary = Primary::read(session)?;
+        if let Some(unnamed) = unnamed(session, &primary, &self.ids)? {
+            return Err(Error::Usage(unnamed));
+        }
         for copy in &mut self.all {
             let stagings: Vec<TableName> =
                 copy.tables.iter().map(|resting| resting.names.staging.clone()).collect();
@@ -399,6 +395,21 @@ fn against_writing(session: &mut Session, facts: &ServerFacts) -> Result<Option<
     Ok((!may_write).then(|| {
         let (right, account) = (rights[0], &facts.account);
         format!("it is read_only; the account needs: GRANT {right} ON *.* TO {account}")
+    }))
+}
+
+/// The replicas of the primary besides those of these numbers, in a sentence; none if there are no others.
+fn unnamed(session: &mut Session, primary: &Primary, ids: &[u64]) -> Result<Option<String>, Error> {
+    let others = primary.replicas.iter().filter(|(id, _)| !ids.contains(id));
+    let mut others: Vec<&str> = others.map(|(_, place)| place.as_str()).collect();
+    if others.is_empty() && has_more_followers(session, primary, ids.len())? {
+        others.push("an unregistered one");
+    }
+    Ok((!others.is_empty()).then(|| {
+        format!(
+            "replicas that are not named by {REPLICA} would stop at the RENAME: {}",
+            others.join(", ")
+        )
     }))
 }
 

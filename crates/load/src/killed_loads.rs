@@ -5,9 +5,10 @@
 //! nothing then; another load goes on behind it.
 
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use disk::journal::unix_ms;
-use job::command::CommandProof;
+use job::command::{CommandLine, CommandProof};
 use job::error::Error;
 use job::jobs::{self, Job, State};
 use job::journal::{self, Event};
@@ -51,7 +52,7 @@ pub(crate) fn finish_of(
     text: &str,
 ) -> Result<KilledLoads, Error> {
     let mut settled = match proofs(target, options)? {
-        Some(proofs) => judge(options, text, &proofs, || Ok(!target.is_empty()?))?,
+        Some(proofs) => judge(slice::from_ref(options), text, &proofs, || Ok(!target.is_empty()?))?,
         None => return Ok(KilledLoads::default()),
     };
     settled.check_tables(&mut target.session, [&target.table.name])?;
@@ -71,7 +72,7 @@ pub(crate) fn finish_places(
         Mode::Append => Vec::new(),
         Mode::Insert | Mode::Replace => target.proofs()?,
     };
-    let settled = judge(options, text, &proofs, || Ok(!target.is_empty()?))?;
+    let settled = judge(slice::from_ref(options), text, &proofs, || Ok(!target.is_empty()?))?;
     settled.check_tables(&mut target.session, [&target.table.name])?;
     Ok(KilledLoads { clears: false, ..settled })
 }
@@ -81,9 +82,10 @@ pub(crate) fn finish_all(
     targets: Vec<Resting>,
     keeper: &Keeper,
     connect: &ConnectOptions,
-    options: &LoadOptions,
+    tables: &[LoadOptions],
     text: &str,
 ) -> Result<(Vec<Resting>, KilledLoads), Error> {
+    let options = &tables[0];
     if options.proof().is_none() {
         return Ok((targets, KilledLoads::default()));
     }
@@ -104,9 +106,11 @@ pub(crate) fn finish_all(
         }
         Ok(false)
     };
-    let mut settled = judge(options, text, &found, has_rows)?;
+    let mut settled = judge(tables, text, &found, has_rows)?;
     if settled.is_in {
-        let names = targets.iter().map(|target| &target.table.name);
+        let apart = settled.apart().unwrap_or_default();
+        let own = targets.iter().zip(tables).filter(|(_, one)| !apart.contains(&one.table));
+        let names = own.map(|(target, _)| &target.table.name);
         settled.check_tables(&mut keeper.another()?, names)?;
     }
     if !settled.is_in && settled.clears {
@@ -152,15 +156,17 @@ fn proofs(target: &mut Lock, options: &LoadOptions) -> Result<Option<Vec<Proof>>
 
 /// Tells whose proofs these are.
 fn judge(
-    options: &LoadOptions,
+    tables: &[LoadOptions],
     text: &str,
     proofs: &[Proof],
     has_rows: impl FnOnce() -> Result<bool, Error>,
 ) -> Result<KilledLoads, Error> {
-    let Some(own) = options.command.as_ref().and_then(|command| command.proof.as_ref()) else {
+    let options = &tables[0];
+    let command = options.command.as_ref();
+    let Some((command, own)) = command.and_then(|one| Some((one, one.proof.as_ref()?))) else {
         return Ok(KilledLoads::default());
     };
-    let known = Known::read(options, text, own)?;
+    let known = Known::read(tables, text, (command, own))?;
     let mut settled = KilledLoads { clears: !proofs.is_empty(), ..KilledLoads::default() };
     let is_noted = known.last.as_ref().is_some_and(Job::is_unfinished);
     for proof in proofs {
@@ -230,17 +236,30 @@ struct Known {
 }
 
 impl Known {
-    fn read(options: &LoadOptions, text: &str, own: &CommandProof) -> Result<Known, Error> {
+    fn read(
+        tables: &[LoadOptions],
+        text: &str,
+        (command, own): (&CommandLine, &CommandProof),
+    ) -> Result<Known, Error> {
         let quoted = serde_json::to_string(text).unwrap_or_default();
-        let mut of_target = jobs::published(&options.state_dir, &quoted)?;
+        let mut of_target = jobs::published(&tables[0].state_dir, &quoted)?;
         let is_of_server = |job: &Job| job.proof().is_some_and(|proof| proof.server == own.server);
         of_target.retain(|job| job.target() == text && is_of_server(job));
         let is_own = |job: &&Job| job.proof().is_some_and(|proof| proof.id == own.id);
-        let last = of_target.iter().find(is_own).cloned();
+        let has_loaded = |job: &&Job| job.is_part() && is_part(job, tables, command);
+        let last = of_target.iter().find(|job| is_own(job) || has_loaded(job)).cloned();
         // One that runs has its rows in, and is about to say so.
         let last = last.filter(|job| job.state != State::Running);
         Ok(Known { last, of_target })
     }
+}
+
+/// True if a job with tables behind it was of this command, and the files of its own tables are as they were.
+fn is_part(job: &Job, tables: &[LoadOptions], command: &CommandLine) -> bool {
+    let apart = job.apart();
+    let own = tables.iter().filter(|options| !apart.contains(&options.table));
+    let files: Vec<PathBuf> = own.flat_map(|options| options.input.files.clone()).collect();
+    job.command().is_some_and(|then| then.is_same_for(&files, command))
 }
 
 /// Jobs of another command, the newest first.
@@ -273,8 +292,8 @@ impl KilledLoads {
             if made_ms(session, table)?.is_some_and(|made| made > in_since_ms + TOLERANCE_MS) {
                 let name = &job.name;
                 return Err(Error::Usage(format!(
-                    "job {name} of this command loaded all its rows into {table} and was killed \
-                     before its report; {table} was created anew or altered since and has rows, \
+                    "job {name} of this command loaded all its rows into {table}; {table} was \
+                     created anew or altered since and has rows, \
                      so these may be other rows. If the loaded rows are gone, run inrush jobs \
                      clean {name}, and this command again"
                 )));
@@ -385,11 +404,15 @@ impl KilledLoads {
             Some(job) => format!("job {} loaded them", job.name),
             None => "the same command loaded them".to_owned(),
         };
+        let end = match self.job.as_ref().and_then(Job::missing) {
+            Some(table) => format!("its command failed at {table}"),
+            None => "was killed before its report".to_owned(),
+        };
         let mut report = Report {
             target: target.to_owned(),
             job: steps.job(),
             path: "none",
-            why: format!("all rows are loaded already: {who}, and was killed before its report"),
+            why: format!("all rows are loaded already: {who}, and {end}"),
             server_address: connect.server_text(),
             is_in_already: true,
             rejects: rejects.as_ref().map_or(0, |(_, rows)| *rows),

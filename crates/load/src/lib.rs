@@ -45,7 +45,7 @@ pub mod several;
 mod space;
 mod speeds;
 
-pub use job::closing::close_jobs;
+pub use job::closing::{close_jobs, leave_jobs};
 pub use job::command::{CommandLine, shell_word};
 pub use job::command_files::CommandFiles;
 #[doc(hidden)]

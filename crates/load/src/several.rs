@@ -38,6 +38,7 @@ mod watched;
 
 use face::option::{INTO, STATE_DIR};
 use sources::SourceExt as _;
+use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -52,6 +53,7 @@ use job::steps::Steps;
 use job::tuning::Tuning;
 use schema::TableName;
 use serde::Serialize;
+use server::identifier::digest;
 use server::{ConnectOptions, Interrupt};
 use targets::Resting;
 
@@ -60,6 +62,9 @@ use crate::ddl;
 use crate::journaled;
 use crate::killed_loads::KilledLoads;
 use crate::run::{self, remove_empty};
+
+/// Tables of a command whose names are told; more are told apart by a digest.
+const NAMES_TOLD: usize = 5;
 
 pub use self::each::load_each;
 pub use self::lines_checked::{check_lines, verify_lines};
@@ -152,18 +157,21 @@ fn load_all_of(
         let make = || ddl::make_tables(connect, &tables);
         let made = steps.step_or_undo(Stage::Inspect, make, |made| made.undo_anew(connect))?;
         let shared = match of {
-            None => Ok(tables),
+            None => Ok((tables, None)),
             Some(of) => steps
-                .step(Stage::Inspect, || shares::share(connect, tables, of, false, progress))
-                .map(|(tables, report)| {
+                .step(Stage::Inspect, || {
+                    shares::share_held(connect, tables, of, &told_by, progress)
+                })
+                .map(|(tables, report, held)| {
                     lines = report;
-                    tables
+                    (tables, Some(held))
                 }),
         };
         let tolerates = of.is_some() && first.rows.rejects_max > 0;
-        let loaded = shared.and_then(|tables| {
+        let loaded = shared.and_then(|(tables, held)| {
             let told = (&told_by, &*told);
-            let loaded = load_all(connect, &tables, told, &mut apart, &mut *steps, progress);
+            let apart = &mut apart;
+            let loaded = load_all(connect, &tables, held, told, apart, &mut *steps, progress);
             loaded.map_err(|error| match of {
                 Some(_) if tolerates => refused_line(error),
                 Some(_) => error,
@@ -227,7 +235,7 @@ fn left_apart(
 }
 
 /// Loads the tables that could not be published together with those that have `reports`; gives the reports of all.
-/// Each is a job with the command, whose identity for that table is another than for all.
+/// Each is a job with the command and the files of its table.
 ///
 /// Errors: [`Error::Each`].
 fn load_apart(
@@ -237,8 +245,11 @@ fn load_apart(
     reports: Vec<Report>,
     progress: &dyn Progress,
 ) -> Result<Vec<Report>, Error> {
-    let command = &tables[0].command;
-    let alone = |&at: &usize| LoadOptions { command: command.clone(), ..tables[at].clone() };
+    let command = |files: &[PathBuf]| Some(tables[0].command.clone()?.reading(files));
+    let alone = |&at: &usize| LoadOptions {
+        command: command(&tables[at].input.files),
+        ..tables[at].clone()
+    };
     let next: Vec<LoadOptions> = apart.iter().map(alone).collect();
     let published = reports.len();
     let mut reports = each::load_next(connect, next.iter(), reports, None, progress)?;
@@ -277,6 +288,7 @@ fn refused_line(error: Error) -> Error {
 fn load_all(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
+    held: Option<inspection::Held>,
     (told_by, told): (&Sender<String>, &str),
     apart: &mut Vec<usize>,
     steps: &mut Steps<'_>,
@@ -284,7 +296,7 @@ fn load_all(
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let interrupt = tables[0].interrupt.clone();
     let inspected =
-        steps.step(Stage::Inspect, || inspection::inspect(connect, tables, told_by, told))?;
+        steps.step(Stage::Inspect, || inspection::inspect(connect, tables, held, told_by, told))?;
     let (mut inspected, settled) = match inspected {
         Inspection::Tables(inspected, settled) => (*inspected, settled),
         Inspection::In(targets, _keeper, settled) => {
@@ -410,11 +422,37 @@ pub fn check_several(tables: &[LoadOptions]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The tables in words: `8 tables of shop`.
+/// The tables in words: `each of the 2 tables of shop (item, orders)`. Other tables have other words, by which journals
+/// are found.
 fn told(tables: &[LoadOptions]) -> String {
     let database = tables.first().map_or("", |options| options.database.as_str());
-    match tables.len() {
-        1 => format!("{database}.{}", tables[0].table),
-        count => format!("each of the {count} tables of {database}"),
+    let mut names: Vec<&str> = tables.iter().map(|options| options.table.as_str()).collect();
+    names.sort_unstable();
+    let which = match names.as_slice() {
+        [name] => return format!("{database}.{name}"),
+        names if names.len() <= NAMES_TOLD => names.join(", "),
+        [first, .., last] => {
+            format!("{first} .. {last}, {:08x}", digest(names.join("\0").as_bytes()) >> 32)
+        }
+        [] => String::new(),
+    };
+    format!("each of the {} tables of {database} ({which})", names.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_tables_have_other_words() {
+        let words = |names: &[&str]| {
+            let table = |name: &&str| LoadOptions::new(Vec::new(), "shop", name);
+            told(&names.iter().map(table).collect::<Vec<_>>())
+        };
+        assert_eq!(words(&["item"]), "shop.item");
+        assert_eq!(words(&["item", "area"]), "each of the 2 tables of shop (area, item)");
+        let many = words(&["a", "b", "c", "d", "e", "g"]);
+        assert!(many.starts_with("each of the 6 tables of shop (a .. g, "), "{many}");
+        assert_ne!(words(&["a", "b", "c", "d", "f", "g"]), many);
     }
 }

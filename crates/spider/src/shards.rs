@@ -144,6 +144,8 @@ impl Sharded<'_, '_> {
                 }
                 self.steps.step(Stage::Compare, || {
                     failpoint::hit("shards.compare");
+                    // It was idle while the shards were loaded.
+                    looked.target.reconnect()?;
                     let session = &mut looked.target.session;
                     tables.compare(session, rows, self.options.server.verifies)
                 })?;

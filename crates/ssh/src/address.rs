@@ -5,8 +5,15 @@ use std::path::Path;
 use std::process::Command;
 
 /// Settings that a user's configuration of ssh may have, and that a load must not have.
-const SETTINGS: [&str; 4] =
-    ["BatchMode=yes", "RemoteCommand=none", "ClearAllForwardings=yes", "ControlMaster=no"];
+///
+/// A build on the other machine may take hours without a byte, and firewalls forget idle connections.
+const SETTINGS: [&str; 5] = [
+    "BatchMode=yes",
+    "RemoteCommand=none",
+    "ClearAllForwardings=yes",
+    "ControlMaster=no",
+    "ServerAliveInterval=30",
+];
 
 /// Another machine, as ssh is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

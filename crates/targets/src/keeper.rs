@@ -33,6 +33,11 @@ impl Keeper {
         self.lock().another()
     }
 
+    /// True if the targets were held from the beginning, by one connection that lives.
+    pub fn has_held(&self) -> bool {
+        !self.is_retaken.load(Ordering::Relaxed) && self.lock().is_alive()
+    }
+
     /// Sees to it that the targets are held, over a new connection if the one before was lost:
     /// whether one ever was. Somebody else may have had them meanwhile.
     ///

@@ -76,6 +76,15 @@ pub(super) fn not_there(lookup: &Lookup, lines: &Lines, line: TextRow<'_>) -> Fa
     (fault::of_field(line, field, lookup.field.clone(), reason.clone()), reason)
 }
 
+/// It refers to a row whose value a column cannot have.
+#[cold]
+pub(super) fn unusable(lookup: &Lookup, reason: &str, lines: &Lines, line: TextRow<'_>) -> Fault {
+    let field = lines.find(&lookup.field).ok();
+    let what = format!("{} of {}", lookup.take, lookup.table);
+    let told = format!("{what} is not stored in column {reason}");
+    (fault::of_field(line, field, lookup.field.clone(), told), format!("{what} is not stored"))
+}
+
 /// That there is no such row of a table.
 pub(super) fn missing(lookup: &Lookup) -> String {
     format!("{} has no row with this {}", lookup.table, lookup.key)

@@ -39,7 +39,8 @@ impl<'a> Keys<'a> {
 
     /// The slot of the table of that name, if it has one.
     pub(super) fn named(&self, name: &str) -> Option<usize> {
-        let number = self.check.tables.iter().position(|table| table.name() == name)?;
+        let number =
+            self.check.tables.iter().position(|table| table.name().eq_ignore_ascii_case(name))?;
         self.slots[number].as_ref().map(|_| number)
     }
 
@@ -108,6 +109,21 @@ impl<'a> Keys<'a> {
             None => self.has_no_row(slot),
         };
         (!is_there).then_some(looked)
+    }
+
+    /// The lookup of this number, and why rows of a table cannot have the value that it has for the line.
+    pub(super) fn unusable(&self, number: usize, table: usize) -> Option<(&'a LookedUp, &'a str)> {
+        let looked = &self.check.lookups[number];
+        if looked.faults.is_empty() {
+            return None;
+        }
+        let slot = self.looked_up(number);
+        let row = match self.get(slot) {
+            Some(key) => Some(looked.known.find(key)?),
+            None if self.has_no_row(slot) => None,
+            None => return None,
+        };
+        looked.faults.get(&(table, row)).map(|reason| (looked, reason.as_str()))
     }
 }
 

@@ -103,6 +103,19 @@ impl Comparison {
     }
 }
 
+impl Rule {
+    /// The texts of the rule that are compared with fields.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let asked: Vec<&str> = match &self.asks {
+            Asks::OneOf(texts) => texts.iter().map(String::as_str).collect(),
+            Asks::Matches(regex) => vec![regex.as_str()],
+            _ => Vec::new(),
+        };
+        let tests = self.when.iter().flatten().flat_map(|condition| condition.test.texts());
+        asked.into_iter().chain(tests.map(String::as_str))
+    }
+}
+
 impl Asks {
     /// The reason why a value does not pass; `other` is that of the field it is compared with.
     /// Other lines and tables are not considered.

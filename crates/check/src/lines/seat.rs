@@ -11,7 +11,7 @@ use sources::{Rows, TextRows};
 use super::LinesCheck;
 use super::candidate::{Entities, EntityRow};
 use super::entity_digest::{Digester, Part, fields, parts, takes_last};
-use super::fault::{Faults, no_row, not_there};
+use super::fault::{Faults, no_row, not_there, unusable};
 use super::keys::Keys;
 use super::table::LineTable;
 use crate::judge::Judge;
@@ -175,6 +175,9 @@ impl<'a> Seat<'a> {
         let Seat { table, ids, lookups, .. } = self;
         for looked in lookups.iter().filter_map(|at| keys.missed(*at)) {
             faults.push(entity, not_there(&looked.lookup, lines, rows.row(index)));
+        }
+        for (looked, reason) in lookups.iter().filter_map(|at| keys.unusable(*at, self.number)) {
+            faults.push(entity, unusable(&looked.lookup, reason, lines, rows.row(index)));
         }
         for (column, _) in ids.iter().filter(|(_, slot)| keys.has_no_row(*slot)) {
             faults.push(entity, no_row(table.name(), column));

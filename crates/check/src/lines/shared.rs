@@ -148,7 +148,7 @@ impl Shared<'_> {
                 continue;
             }
             let kept = &mut self.entities.kept[number];
-            table.for_each_row(session, &self.check.options.input.charset, None, |key, _| {
+            table.for_each_row(session, None, |key, _| {
                 kept.extend(keys.get(key).cloned());
             })?;
         }

@@ -12,6 +12,7 @@ const TABLES: &str = "USE `@`; CREATE TABLE log (x INT); \
     CREATE TABLE b (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES a (id)) ENGINE=InnoDB; \
     CREATE TABLE c (id INT PRIMARY KEY) ENGINE=InnoDB; \
     CREATE TABLE d (id INT PRIMARY KEY) ENGINE=InnoDB; \
+    CREATE TABLE e (id INT) ENGINE=InnoDB; \
     CREATE TRIGGER logged AFTER INSERT ON a FOR EACH ROW INSERT INTO log VALUES (NEW.id);";
 
 struct Place<'a> {
@@ -47,13 +48,13 @@ impl<'a> Place<'a> {
         run(&mut self.home.load(self.server, &self.database, &folder))
     }
 
+    fn count(&mut self, table: &str) -> u64 {
+        let sql = format!("SELECT COUNT(*) FROM `{}`.{table}", self.database);
+        self.session.query_row(&sql).unwrap().number(0).unwrap()
+    }
+
     fn rows(&mut self) -> Vec<u64> {
-        let mut rows = Vec::new();
-        for table in ["a", "b", "c", "d", "log"] {
-            let sql = format!("SELECT COUNT(*) FROM `{}`.{table}", self.database);
-            rows.push(self.session.query_row(&sql).unwrap().number(0).unwrap());
-        }
-        rows
+        ["a", "b", "c", "d", "log"].map(|table| self.count(table)).to_vec()
     }
 }
 
@@ -104,6 +105,65 @@ fn rejected_rows_of_loaded_tables_are_told_behind_a_failure() {
         let before = format!("already loaded: {}.c", place.database);
         assert!(refused.code() == 1 && refused.err.contains(&told), "{refused:?}");
         assert!(refused.err.contains(&before), "{refused:?}");
+    }
+}
+
+/// A table that is in has no key: nothing but the journal keeps its rows from being added twice.
+#[test]
+fn a_failed_command_goes_on_with_the_missing_tables() {
+    let Some(server) = TestServer::shared() else { return };
+    for (more, mode) in
+        [("--each", "append"), ("--each", "insert"), ("-v", "append"), ("-v", "insert")]
+    {
+        let mut place = Place::new(server, &["a"]);
+        // The largest file comes first.
+        place.home.file("rows/e.csv", "1\n2\n3\n4\n5\n");
+        place.home.file("rows/a.csv", "1\nx\n");
+        let load = |place: &Place<'_>| place.load(&[more, "--mode", mode]);
+        let before =
+            format!("already loaded: {}.e; the same command loads the missing", place.database);
+        load(&place).refused(1, &["a.csv line 2", &before]);
+        load(&place).refused(1, &["a.csv line 2", &before]);
+        let jobs = run(&mut place.home.inrush(["jobs", "clean"]));
+        assert!(jobs.done().out.contains("journals removed"), "{jobs:?}");
+        place.home.file("rows/a.csv", "1\n7\n");
+        let loaded = load(&place);
+        let told =
+            format!("its command failed at {}.a; this command loaded nothing", place.database);
+        assert!(loaded.done().out.contains(&told), "{loaded:?}");
+        assert_eq!((place.count("e"), place.count("a")), (5, 2), "{more} {mode}");
+        // Once its user knows, the command is another load.
+        let (again, is_added) = (load(&place), more == "--each" && mode == "append");
+        assert_eq!(again.code(), if mode == "append" { 1 } else { 2 }, "{more} {mode}: {again:?}");
+        assert_eq!((place.count("e"), place.count("a")), (if is_added { 10 } else { 5 }, 2));
+    }
+}
+
+#[test]
+fn the_job_of_a_failed_table_loads_that_table_alone() {
+    let Some(server) = TestServer::shared() else { return };
+    for more in ["--each", "-v"] {
+        let mut place = Place::new(server, &["a"]);
+        place.home.file("rows/e.csv", "1\n2\n3\n4\n5\n");
+        place.session.exec(&format!("INSERT INTO `{}`.a VALUES (2)", place.database)).unwrap();
+        if more == "-v" {
+            // Rows in a table would have all tables loaded by one transaction.
+            place.session.exec(&format!("DELETE FROM `{}`.a", place.database)).unwrap();
+            place.home.file("rows/a.csv", "1\n2\n2\n");
+        }
+        place.load(&[more, "--mode", "append"]).refused(1, &["already loaded: "]);
+        let jobs = run(&mut place.home.inrush(["jobs", "--json"]));
+        let jobs: Vec<Value> = serde_json::from_str(&jobs.done().out).unwrap();
+        let failed = jobs.iter().find(|job| job["state"] == "failed").unwrap();
+        place.session.exec(&format!("DELETE FROM `{}`.a", place.database)).unwrap();
+        if more == "-v" {
+            place
+                .session
+                .exec(&format!("ALTER TABLE `{}`.a DROP PRIMARY KEY, ADD KEY (id)", place.database))
+                .unwrap();
+        }
+        run(&mut place.home.inrush(["resume", failed["job"].as_str().unwrap()])).done();
+        assert_eq!((place.count("e"), place.count("a")), (5, 3), "{more}");
     }
 }
 

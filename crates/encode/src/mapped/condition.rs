@@ -38,6 +38,15 @@ pub enum Test {
 }
 
 impl Test {
+    /// The texts that fields are compared with.
+    pub fn texts(&self) -> &[String] {
+        match self {
+            Test::In(texts) | Test::NotIn(texts) => texts,
+            Test::Like { pattern, .. } => std::slice::from_ref(pattern),
+            Test::Null(_) | Test::Min(_) | Test::Max(_) => &[],
+        }
+    }
+
     /// True if a value passes.
     pub fn passes(&self, value: Option<&[u8]>) -> bool {
         let Some(text) = value else { return *self == Test::Null(true) };

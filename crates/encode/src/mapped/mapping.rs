@@ -118,6 +118,25 @@ impl Mapping {
         wanted
     }
 
+    /// The texts of the declaration that are joined with fields, or compared with them.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let pieces = self.columns.iter().flatten().filter_map(|(_, from)| match from {
+            From::Joined(pieces) => Some(pieces),
+            _ => None,
+        });
+        let joined = pieces.flatten().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            Piece::Field(_) => None,
+        });
+        let tests = self.when.iter().flatten().flat_map(|condition| condition.test.texts());
+        joined.chain(tests.map(String::as_str))
+    }
+
+    /// True if a column gets the name of the line's file.
+    pub fn has_file_name(&self) -> bool {
+        self.columns.iter().flatten().any(|(_, from)| *from == From::FileName)
+    }
+
     /// The fields that a line's row depends on by itself, which may be named twice; none if on all.
     pub fn field_names(&self) -> Option<Vec<&str>> {
         self.names_of(|_| true)

@@ -3,7 +3,7 @@
 use check::lines::LineTable;
 use encode::mapped::{Entities, Known, OnConflict, OwnLines};
 use job::error::Error;
-use job::options::{InputOptions, LoadOptions, Mode};
+use job::options::{LoadOptions, Mode};
 use schema::TableName;
 use server::{ServerFacts, Session};
 
@@ -34,7 +34,7 @@ impl Unnumbered {
         let mut there = Vec::new();
         if options.mode == Mode::Append {
             there.resize(all.len(), None);
-            find_there(session, table, id, &options.input, &all, &mut there)?;
+            find_there(session, table, id, &all, &mut there)?;
         }
         let begin = |id| Ids::begin(session, table, facts, id, options);
         Ok(Unnumbered {
@@ -76,13 +76,12 @@ fn find_there(
     session: &mut Session,
     table: &LineTable,
     id_name: Option<&str>,
-    options: &InputOptions,
     all: &Entities,
     there: &mut [Option<u64>],
 ) -> Result<(), Error> {
     let (mut twice, mut odd) = (false, None);
     let column = table.key_columns.len();
-    table.for_each_row(session, &options.charset, id_name, |key, row| {
+    table.for_each_row(session, id_name, |key, row| {
         let Some(number) = all.find(key) else { return };
         // Rows without a number of their own only have to be there.
         match id_name.map_or(Ok(0), |_| row.number(column)) {

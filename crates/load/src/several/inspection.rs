@@ -50,28 +50,47 @@ pub(super) enum Inspection {
     In(Vec<Resting>, Arc<Keeper>, Box<KilledLoads>),
 }
 
-/// Takes all tables, finds the way into each, and removes what a killed load left.
+/// Tables of a command, held by a connection.
+pub(super) type Held = (Arc<Keeper>, Vec<Resting>);
+
+/// Takes all tables of a command.
+///
+/// Errors: a table that is missing, or that another load has.
+pub(super) fn take(
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+    told: &Sender<String>,
+) -> Result<Held, Error> {
+    let mut session = Session::connect(connect)?;
+    let names = spelled(&mut session, tables)?;
+    Ok(Keeper::take(session, &names, &lock_options(&tables[0], Some(told)))?)
+}
+
+/// Finds the way into each table, and removes what a killed load left. Takes tables that are not held yet.
 ///
 /// Errors: whatever keeps one of them from being loaded with the others.
 pub(super) fn inspect(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
+    mut held: Option<Held>,
     told: &Sender<String>,
     text: &str,
 ) -> Result<Inspection, Error> {
-    let against = match tables.iter().all(copies::are_asked_for) {
+    let has_copies = tables.iter().all(copies::are_asked_for);
+    // The tables are taken over a connection of another kind there.
+    held = held.filter(|_| !has_copies);
+    let against = match has_copies {
         true => match look_with_copies(connect, tables, told, text)? {
             Ok(found) => return Ok(found),
             Err(against) => against,
         },
         false => Vec::new(),
     };
-    let mut session = Session::connect(connect)?;
-    let names = spelled(&mut session, tables)?;
-    let lock_options = lock_options(&tables[0], Some(told));
-    let (keeper, targets) = Keeper::take(session, &names, &lock_options)?;
-    let (mut targets, settled) =
-        killed_loads::finish_all(targets, &keeper, connect, &tables[0], text)?;
+    let (keeper, targets) = match held {
+        Some(held) => held,
+        None => take(connect, tables, told)?,
+    };
+    let (mut targets, settled) = killed_loads::finish_all(targets, &keeper, connect, tables, text)?;
     if settled.is_in {
         return Ok(Inspection::In(targets, keeper, Box::new(settled)));
     }
@@ -128,7 +147,7 @@ fn look_with_copies(
     };
     let names = spelled(&mut session, tables)?;
     let (keeper, targets) = Keeper::take(session, &names, &lock_options(&tables[0], Some(told)))?;
-    let (targets, settled) = killed_loads::finish_all(targets, &keeper, logged, &tables[0], text)?;
+    let (targets, settled) = killed_loads::finish_all(targets, &keeper, logged, tables, text)?;
     if settled.is_in {
         return Ok(Ok(Inspection::In(targets, keeper, Box::new(settled))));
     }

@@ -29,6 +29,7 @@ pub fn check_lines(
     progress: &dyn Progress,
 ) -> Result<CheckReport, Error> {
     let begun = Instant::now();
+    of.check_texts(&tables[0].input)?;
     let LineInputs { mut session, looked, lookups, options, .. } =
         LineInputs::of(connect, tables, of)?;
     let options =

@@ -29,6 +29,28 @@ pub struct LinesOf {
     pub rules: Vec<Rule>,
 }
 
+impl LinesOf {
+    /// Refuses texts of the job file, and names of files, that would go among lines of another character set.
+    ///
+    /// Errors: the first of them.
+    pub(super) fn check_texts(&self, input: &InputOptions) -> Result<(), Error> {
+        let charset = &input.charset;
+        if ["utf8mb4", "utf8mb3", "utf8"].iter().any(|utf8| utf8.eq_ignore_ascii_case(charset)) {
+            return Ok(());
+        }
+        let names = input.files.iter().filter_map(|file| file.file_name()?.to_str());
+        let has_names = self.mappings.iter().any(|mapping| mapping.has_file_name());
+        let texts = self.mappings.iter().flat_map(|mapping| mapping.texts());
+        let texts = texts.chain(self.rules.iter().flat_map(Rule::texts));
+        match texts.chain(names.filter(|_| has_names)).find(|text| !text.is_ascii()) {
+            None => Ok(()),
+            Some(text) => Err(Error::Usage(format!(
+                "{text:?} must be ASCII, because the file is in {charset} and the job file in UTF-8"
+            ))),
+        }
+    }
+}
+
 /// Facts needed to read lines: the tables, and the columns that they and the rules look up.
 pub(super) struct LineInputs {
     pub(super) session: Session,

@@ -1,8 +1,9 @@
 //! Rows of other tables that lines look something up in.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use check::lines::{Asks, LineTable, LookedUp, Rule, key_of_lookup, shown};
+use check::lines::{Asks, LineTable, LookedUp, LookupColumns, Rule, TakenValues};
 use encode::mapped::{GivenRow, LookedUpRows, Lookup, RowKeys, RowReference};
 use face::option::MEMORY;
 use job::error::Error;
@@ -25,39 +26,43 @@ pub(super) fn look_up(
         Asks::References(lookup) => Some(lookup.clone()),
         _ => None,
     });
-    let mut found: Vec<LookedUp> = Vec::new();
+    let (mut found, mut held) = (Vec::<LookedUp>::new(), 0);
     for lookup in of_tables.chain(of_rules) {
         if found.iter().all(|known| known.lookup != lookup) {
-            found.push(look_up_in(session, lookup, &line_tables[0], &tables[0])?);
+            found.push(look_up_in(session, lookup, line_tables, &tables[0], &mut held)?);
         }
     }
     Ok(found)
 }
 
+/// The rows of the table of a lookup; adds their bytes to those of other lookups.
 fn look_up_in(
     session: &mut Session,
     lookup: Lookup,
-    like: &LineTable,
+    line_tables: &[LineTable],
     options: &LoadOptions,
+    held: &mut u64,
 ) -> Result<LookedUp, Error> {
-    let (key, column, base_or_view) = key_of_lookup(session, &lookup, like)?;
-    let mut keys = RowKeys::new(&key);
+    let columns = LookupColumns::look(session, &lookup, &line_tables[0])?;
+    let mut keys = RowKeys::new(&columns.row_key);
     let (mut rows, mut twice) = (LookedUpRows::default(), false);
-    let take = schema::quote_name(&lookup.take);
-    let take = format!("CAST(CONVERT({take} USING {}) AS BINARY)", options.input.charset);
-    let sql =
-        format!("SELECT {}, {take} FROM {base_or_view}", shown(&column, &options.input.charset));
-    let (mut held, most) = (0u64, options.limits.memory_bytes_max / 8);
+    let mut faults = Faults::of(&lookup, line_tables, &options.input.charset);
+    let most = options.limits.memory_bytes_max / 8;
+    let sql = columns.statement(&options.input.charset);
     session
         .for_each(&sql, |row| {
             // What has no key is found by none.
             if let Ok(key) = keys.of(GivenRow(&[row.bytes(0)])) {
-                twice |= !rows.push(key, row.bytes(1));
-                held += key.len() as u64 + 128;
+                let (value, is_same) = (row.bytes(1), row.bytes(2) == Some(b"1"));
+                *held += (key.len() + value.map_or(0, <[u8]>::len)) as u64 + 128;
+                match rows.push(key, value) {
+                    Some(number) => *held += faults.take(number, value, is_same),
+                    None => twice = true,
+                }
             }
-            if held > most { Err(server::Error::Interrupted) } else { Ok(()) }
+            if *held > most { Err(server::Error::Interrupted) } else { Ok(()) }
         })
-        .map_err(|error| match held > most {
+        .map_err(|error| match *held > most {
             true => Error::Usage(format!(
                 "{} has too many rows for lookups, which may use an eighth of the memory: set a \
                  larger {MEMORY}",
@@ -71,5 +76,47 @@ fn look_up_in(
             lookup.table, lookup.key
         )));
     }
-    Ok(LookedUp { lookup, key, known: Arc::new(rows.finish()) })
+    let faults = faults.found;
+    Ok(LookedUp { lookup, key: columns.key, known: Arc::new(rows.finish()), faults })
+}
+
+/// Values of a lookup that rows of a table cannot have.
+struct Faults<'a> {
+    /// The tables that take the values, by number.
+    tables: Vec<(usize, TakenValues<'a>)>,
+    charset: &'a str,
+    found: HashMap<(usize, Option<usize>), String>,
+}
+
+impl<'a> Faults<'a> {
+    fn of(lookup: &Lookup, tables: &'a [LineTable], charset: &'a str) -> Faults<'a> {
+        let tables = tables.iter().enumerate();
+        let tables = tables.filter_map(|(at, table)| Some((at, table.taken_values(lookup)?)));
+        let mut faults = Faults { tables: tables.collect(), charset, found: HashMap::new() };
+        for (table, values) in &mut faults.tables {
+            faults.found.extend(values.fault(None).map(|reason| ((*table, None), reason)));
+        }
+        faults
+    }
+
+    /// Judges the value of a row, which is not the same in the character set of the file where that lacks a
+    /// character of it. Returns the bytes of what is noted.
+    fn take(&mut self, number: usize, value: Option<&[u8]>, is_same: bool) -> u64 {
+        let mut bytes = 0;
+        for (table, values) in &mut self.tables {
+            let reason = match is_same {
+                true => values.fault(value),
+                false => Some(format!(
+                    "{}: {}, the character set of the file, lacks a character of it",
+                    values.column(),
+                    self.charset
+                )),
+            };
+            if let Some(reason) = reason {
+                bytes += reason.len() as u64 + 128;
+                self.found.insert((*table, Some(number)), reason);
+            }
+        }
+        bytes
+    }
 }

@@ -11,6 +11,7 @@
 //! Nothing is changed on the server, and no id is used up: a load that fails leaves none missing.
 
 use std::path::PathBuf;
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 
 use encode::input;
@@ -26,6 +27,7 @@ use serde::Serialize;
 use server::ConnectOptions;
 
 use super::ids::Unnumbered;
+use super::inspection::{self, Held};
 use super::lines_read::{LineInputs, LinesOf, Parts};
 
 /// The report of lines that were read before the tables were loaded.
@@ -41,6 +43,26 @@ pub struct LinesReport {
     pub rejects_file: Option<PathBuf>,
 }
 
+/// Takes the tables, and tells them which rows of the lines are theirs: ids of rows are those of no other load.
+///
+/// Errors: a table that another load has, or had meanwhile; as of [`share`].
+pub(super) fn share_held(
+    connect: &ConnectOptions,
+    tables: Vec<LoadOptions>,
+    of: &LinesOf,
+    told: &Sender<String>,
+    progress: &dyn Progress,
+) -> Result<(Vec<LoadOptions>, Option<LinesReport>, Held), Error> {
+    let held = inspection::take(connect, &tables, told)?;
+    let (tables, report) = share(connect, tables, of, false, progress)?;
+    if !held.0.has_held() {
+        let target = format!("each table of {}", tables[0].database);
+        let detail = "the connection that held it was lost while lines were read: load again";
+        return Err(server::Error::Altered { target, detail: detail.to_owned() }.into());
+    }
+    Ok((tables, report, held))
+}
+
 /// Tells the tables which rows of the lines are theirs.
 ///
 /// For a comparison, rows of entities that a table has are shared out too, with the ids that it has.
@@ -53,6 +75,7 @@ pub(super) fn share(
     compares: bool,
     progress: &dyn Progress,
 ) -> Result<(Vec<LoadOptions>, Option<LinesReport>), Error> {
+    of.check_texts(&tables[0].input)?;
     let mappings = &of.mappings;
     let wants = |mapping: &Arc<Mapping>| mapping.entity.is_some() || !mapping.wanted().is_empty();
     let is_added = tables.iter().any(|options| options.mode == Mode::Append);
@@ -100,7 +123,8 @@ pub(super) fn share(
         own.push(of_lines.map(Arc::new));
     }
     let held = known.iter().flatten().map(|known| known.bytes()).sum::<u64>()
-        + own.iter().flatten().map(|own: &Arc<OwnLines>| own.bytes()).sum::<u64>();
+        + own.iter().flatten().map(|own: &Arc<OwnLines>| own.bytes()).sum::<u64>()
+        + lookups.iter().map(|looked| looked.known.bytes()).sum::<u64>();
     let left_out = (!read.left_out.is_empty()).then(|| Arc::new(read.left_out));
     let find = |wanted: &RowReference| match wanted {
         RowReference::Id(name) => {

@@ -34,7 +34,7 @@ impl Formats {
     }
 
     /// The words of a field's format, if it has one.
-    pub(super) fn text(&self, field: usize) -> Option<&str> {
+    pub fn text(&self, field: usize) -> Option<&str> {
         self.by_field.get(field)?.as_ref().map(Format::text)
     }
 

@@ -29,7 +29,7 @@ use super::inspection::Inspection;
 use super::opened::{Branches, OpenBranch};
 use super::published::{Decision, left};
 use super::tables::Tables;
-use super::{Sharded, left_staged, not_clean};
+use super::{Sharded, left_staged};
 use crate::branches;
 use crate::decisions::{Append, Decisions, State};
 
@@ -194,7 +194,16 @@ impl Sharded<'_, '_> {
             Ok(false) => error,
             // Somebody has decided otherwise, which only a mistake of ours can have done.
             Ok(true) => Error::AllIn { error: Box::new(error), target },
-            Err(left) => not_clean(error, &target, &left),
+            Err(left) => not_ended(error, &target, &left),
         }
     }
+}
+
+/// The error of an append with prepared branches on shards that could not be reached.
+fn not_ended(error: Error, target: &str, left: &Error) -> Error {
+    let state = format!(
+        "{target} is unchanged; rows that this load had prepared may stay locked on that shard until \
+         a load of the table, from any machine, rolls them back ({left})"
+    );
+    Error::Step { step: Stage::Compare.name(), error: Box::new(error), state, clean: false }
 }

@@ -10,7 +10,7 @@ use face::option::SHARD;
 use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, Mode};
-use server::Session;
+use server::{Session, catalog};
 use targets::Lock;
 
 use super::reached;
@@ -40,22 +40,30 @@ pub(super) fn input(
     send::input_text(options, inspected, source_words)
 }
 
-/// Refuses a table whose shards cannot be reached, and an append to which has not ended.
-pub(super) fn refuse_begun(target: &mut Lock) -> Result<(), Error> {
-    match is_begun(target)? {
-        true => Err(Error::Pending {
-            target: target.table.name.to_string(),
-            what: "shards are unreachable from here".to_owned(),
-        }),
-        false => Ok(()),
-    }
-}
-
 /// Servers of appends that have not ended.
 pub(super) fn servers(target: &mut Lock) -> Result<Vec<String>, Error> {
     let appends = Decisions::of(&target.names).read(&mut target.session)?;
     let branches = appends.into_iter().flat_map(|append| append.branches);
     Ok(branches.map(|branch| branch.shard.server).collect())
+}
+
+/// Servers of the tables that a killed load has left on the Spider server, where the addresses of all are known.
+pub(super) fn servers_left(
+    target: &mut Lock,
+    given: &[(String, String)],
+) -> Result<Vec<String>, Error> {
+    let Lock { session, names, .. } = target;
+    let mut servers = Vec::new();
+    for name in [&names.staging, &names.replaced, &names.emptied] {
+        if given.is_empty() || !catalog::exists(session, name)? {
+            continue;
+        }
+        let definition = catalog::definition(session, name)?;
+        let map = ShardMap::read(session, name, &definition, given)?;
+        let shards = map.iter().flat_map(|map| &map.shards);
+        servers.extend(shards.map(|shard| shard.server.clone()));
+    }
+    Ok(servers)
 }
 
 /// True if an append has not ended.
@@ -74,13 +82,20 @@ impl Cleaner<'_> {
     /// Ends all appends to a target that did not, whoever began them. Gives the one of this `input`, if its
     /// rows are in and its own command has not heard of it.
     ///
-    /// Errors: [`Error::Pending`], [`Error::Shard`]; what is not ended stays as it is.
+    /// Errors: [`Error::Pending`], [`Error::Shard`]; the branches of shards that cannot be reached stay.
     pub(super) fn clean(&self, target: &mut Lock, input: &str) -> Result<Option<Append>, Error> {
         let decisions = Decisions::of(&target.names);
         let session = &mut target.session;
         let mut heard = None;
+        let mut unended = Ok(());
         for append in decisions.read(session)? {
-            let is_in = self.end(session, &decisions, &append)?;
+            let is_in = match self.end(session, &decisions, &append) {
+                Ok(is_in) => is_in,
+                Err(error) => {
+                    unended = unended.and(Err(error));
+                    continue;
+                }
+            };
             if !is_in {
                 decisions.forget(session, &append.job)?;
             } else if self.options.mode == Mode::Append && append.input == input {
@@ -89,12 +104,32 @@ impl Cleaner<'_> {
                 decisions.tell(session, &append.job)?;
             }
         }
+        unended?;
         self.end_unknown(target)?;
         if let Some(append) = heard.take_if(|_| target.is_empty().unwrap_or(false)) {
             // Its rows were deleted since.
             decisions.forget(&mut target.session, &append.job)?;
         }
         Ok(heard)
+    }
+
+    /// The same where a shard cannot be reached: rows on the others are not locked by its absence.
+    ///
+    /// Errors: an append has not ended; [`Error::LostBranches`].
+    pub(super) fn clean_reached(&self, target: &mut Lock, input: &str) -> Result<(), Error> {
+        if !is_begun(target)? {
+            return Ok(());
+        }
+        if let Err(error @ Error::LostBranches { .. }) = self.clean(target, input) {
+            return Err(error);
+        }
+        match is_begun(target)? {
+            true => Err(Error::Pending {
+                target: target.table.name.to_string(),
+                what: "shards are unreachable from here".to_owned(),
+            }),
+            false => Ok(()),
+        }
     }
 
     /// Ends one append by what was decided of it; whether its rows are in. It stays written down.
@@ -111,7 +146,8 @@ impl Cleaner<'_> {
 
     /// Ends its branches; whether they are committed, which the head knows then.
     ///
-    /// Errors: [`Error::Pending`], [`Error::LostBranches`] where it is decided that they are to be.
+    /// Errors: [`Error::Pending`], [`Error::LostBranches`] where it is decided that they are to be. The branches of
+    /// all shards that can be reached are ended.
     pub(super) fn end_branches(
         &self,
         head: &mut Session,
@@ -128,13 +164,20 @@ impl Cleaner<'_> {
             State::Begun | State::GivenUp => false,
             State::Decided | State::Done => true,
         };
-        let mut lost = Vec::new();
+        let (mut lost, mut unended) = (Vec::new(), Ok(()));
         for branch in &append.branches {
-            let ended = self.with_shard(branch, is_in, |session| branch.end(session, is_in))?;
-            if ended == Ended::Lost && state != State::Done {
-                lost.push(format!("{} ({})", branch.shard.server, branch.shard.address));
+            // One that is away is waited for, and no other behind it.
+            let wait = if unended.is_ok() { wait(is_in) } else { Duration::ZERO };
+            match self.with_shard(branch, is_in, wait, |session| branch.end(session, is_in)) {
+                Ok(Ended::Lost) if state != State::Done => {
+                    lost.push(format!("{} ({})", branch.shard.server, branch.shard.address));
+                }
+                Ok(_) => {}
+                // The locks of the other shards go all the same.
+                Err(error) => unended = unended.and(Err(error)),
             }
         }
+        unended?;
         if !lost.is_empty() {
             return Err(Error::LostBranches {
                 target: self.target(),
@@ -153,7 +196,7 @@ impl Cleaner<'_> {
     /// are in.
     pub(super) fn unmark(&self, append: &Append, is_in: bool) -> Result<(), Error> {
         for branch in append.branches.iter().filter(|_| append.state != State::Told) {
-            self.with_shard(branch, is_in, |session| branch.drop_mark(session))?;
+            self.with_shard(branch, is_in, wait(is_in), |session| branch.drop_mark(session))?;
             failpoint::hit(&format!("branches.unmarked.{}", branch.number));
         }
         Ok(())
@@ -183,13 +226,11 @@ impl Cleaner<'_> {
         &self,
         branch: &Branch,
         is_decided: bool,
+        wait: Duration,
         work: impl Fn(&mut Session) -> server::Result<T>,
     ) -> Result<T, Error> {
         let shard = &self.now(&branch.shard)?;
         let connect = reached::reached(shard, self.connect)?;
-        let wait = failpoint::reconnect_wait(targets::RECONNECT_WAIT);
-        // What is not to be stays with the next load just as well.
-        let wait = if is_decided { wait } else { wait.min(GIVEN_UP_WAIT) };
         let begun = Instant::now();
         loop {
             let left = wait.saturating_sub(begun.elapsed());
@@ -228,4 +269,11 @@ impl Cleaner<'_> {
     fn target(&self) -> String {
         format!("{}.{}", self.options.database, self.options.table)
     }
+}
+
+/// How long a shard that is away is waited for.
+fn wait(is_decided: bool) -> Duration {
+    let wait = failpoint::reconnect_wait(targets::RECONNECT_WAIT);
+    // What is not to be stays with the next load just as well.
+    if is_decided { wait } else { wait.min(GIVEN_UP_WAIT) }
 }

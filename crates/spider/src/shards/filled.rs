@@ -151,7 +151,15 @@ impl<'l> Loads<'l> {
         })?;
         let reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         let all: Option<Vec<(Report, Duration)>> = reports.into_iter().collect();
-        all.ok_or_else(|| Error::Internal("a shard did not report its rows".to_owned()))
+        let lacking = || Error::Internal("a shard did not report its rows".to_owned());
+        let all = all.ok_or_else(lacking)?;
+        // A load that read the input by itself may be through before the shared reading.
+        if self.options.rows.on_duplicate == OnDuplicate::Fail {
+            for (at, (report, _)) in group.zip(&all) {
+                tally::check(reading.rows(at), report.rows + report.rejects, 0)?;
+            }
+        }
+        Ok(all)
     }
 
     fn load(
@@ -173,9 +181,6 @@ impl<'l> Loads<'l> {
         if reading.was_left(at) {
             let what = "the load of a shard has ended before its rows did";
             return Err(Error::Internal(what.to_owned()));
-        }
-        if options.rows.on_duplicate == OnDuplicate::Fail {
-            tally::check(reading.rows(at), report.rows + report.rejects, 0)?;
         }
         Ok(report)
     }

@@ -66,11 +66,11 @@ pub(crate) fn look(
     let ShardSurvey { map, inspected, router, unreached } =
         found(&mut target, connect, options, source)?;
     let input = cleaned::input(options, &inspected, &source.words())?;
-    let mut before = None;
-    match unreached.is_some() {
-        true => cleaned::refuse_begun(&mut target)?,
-        false => before = Cleaner { connect, options, map: &map }.clean(&mut target, &input)?,
-    }
+    let cleaner = Cleaner { connect, options, map: &map };
+    let before = match unreached.is_some() {
+        true => cleaner.clean_reached(&mut target, &input).map(|()| None)?,
+        false => cleaner.clean(&mut target, &input)?,
+    };
     let router = match (router, &inspected.router) {
         (Ok(router), Some(_)) => tried(&mut target, &inspected, router, options, source)?,
         (router, _) => router,
@@ -255,7 +255,8 @@ fn found(
     let Lock { session, table, .. } = &mut *target;
     let map = ShardMap::read(session, &table.name, &table.definition, given)?;
     let map = map.map_err(|why| unfit(table, vec![why]))?;
-    if let Some(why) = map.unknown(given, &cleaned::servers(target)?) {
+    let others = [cleaned::servers(target)?, cleaned::servers_left(target, given)?].concat();
+    if let Some(why) = map.unknown(given, &others) {
         return Err(unfit(&target.table, vec![why]));
     }
     let inspected = Inspected::new(target, options, source)?;

@@ -178,12 +178,14 @@ impl<'l> Tables<'l> {
     }
 
     /// Removes the tables of shards, and then the head's, which says which they are.
+    ///
+    /// Errors: a shard's table could not be removed; those of the other shards are.
     fn remove(&self, session: &mut Session, head: &TableName, map: &ShardMap) -> Result<(), Error> {
-        for shard in &map.shards {
-            if !self.before.has(shard) {
-                self.remove_from(session, shard)?;
-            }
+        let mut removed = Ok(());
+        for shard in map.shards.iter().filter(|shard| !self.before.has(shard)) {
+            removed = removed.and(self.remove_from(session, shard));
         }
+        removed?;
         failpoint::hit("shards.removed");
         session.exec(&format!("DROP TABLE IF EXISTS {}", head.quoted()))?;
         Ok(())

@@ -1,6 +1,7 @@
 //! Tables whose rows are the distinct values of some columns.
 
 use super::shop::{Shop, lines, shown};
+use crate::support::{finish, resume, start, wait_paused};
 
 #[test]
 fn each_entity_is_one_row_and_ids_follow_the_first_lines() {
@@ -144,4 +145,20 @@ fn rows_that_are_there_keep_their_ids_and_new_ones_get_the_next() {
     let more = "Z1,2026-01-01,new@x,New,1,S1,Product 1,1.50,1\nZ2,2026-01-01,new@x,New,1,S1,Product 1,1.50,?\n";
     shop.load(more, &["--mode", "append"]).refused(1, &["wide.csv line 3", "\"?\" is not INT"]);
     assert_eq!(shop.state(), state);
+}
+
+/// Ids are those of no other load: a load that came between would give them to its own rows.
+#[test]
+fn tables_are_taken_before_ids_are_chosen() {
+    let Some(mut shop) = Shop::new() else { return };
+    let good = lines(40);
+    let mut command = shop.command(&good);
+    let mut child = start(command.env("INRUSH_FAILPOINT", "thread.ids=pause"));
+    wait_paused(&mut child);
+    let file = shop.desk.home.file("others.csv", "1,other@example.org,Other\n");
+    let other = shop.desk.load("customers", &file, &[]);
+    assert!(other.code() != 0 && other.err.contains("another load into"), "{other:?}");
+    resume(&child);
+    finish(child).done();
+    assert_eq!(shop.joined(), shown(&good));
 }

@@ -261,3 +261,78 @@ fn a_line_is_not_compared_with_a_bad_one() {
         }
     }
 }
+
+/// The job of a file in latin1, with what `city` is.
+fn visits(database: &str, city: &str) -> String {
+    format!(
+        r#"
+into = "{database}"
+[input]
+files = ["visits.csv"]
+header = true
+charset = "latin1"
+[[table]]
+name = "visits"
+[table.columns]
+id = "id"
+city = {city}
+raw = {{ lookup = "{database}.cities", key = "code", take = "raw", from = "city" }}
+"#
+    )
+}
+
+#[test]
+fn looked_up_values_of_another_character_set_are_stored_as_they_are() {
+    let Some(mut shop) = Shop::new() else { return };
+    let database = shop.desk.database.clone();
+    shop.desk.exec(
+        "CREATE TABLE cities (code VARCHAR(20), name VARCHAR(20), raw BINARY(4), UNIQUE (code)) \
+         CHARSET utf8mb4 COLLATE utf8mb4_bin",
+    );
+    shop.desk.exec(
+        "INSERT INTO cities VALUES ('ł', 'a', NULL), ('ź', 'b', NULL), ('?', 'c', NULL), \
+         ('é', 'Łódź', x'00FF80C3'), ('ü', 'Köln', x'FF00C380'), ('n', NULL, NULL), ('z', 'Zossen', NULL)",
+    );
+    shop.desk.exec(
+        "CREATE TABLE visits (id INT PRIMARY KEY, city VARCHAR(20), raw BINARY(4)) CHARSET utf8mb4",
+    );
+    let lookup = format!(
+        r#"{{ lookup = "{database}.cities", key = "code", take = "name", from = "city" }}"#
+    );
+    shop.desk.home.file("job.toml", visits(&database, &lookup));
+    let good = b"id,city\n1,\xFC\n2,?\n3,n\n".to_vec();
+    shop.desk.home.file("visits.csv", &good);
+    for path in ["auto", "direct", "stream", "insert"] {
+        run(shop.again().args(["--mode", "replace", "--path", path])).done();
+        let rows = shop.desk.rows("SELECT id, city, HEX(raw) FROM visits ORDER BY id");
+        assert_eq!(rows, ["1|Köln|FF00C380", "2|c|", "3||"], "{path}");
+    }
+    // A value that no field of the file could have.
+    shop.desk.home.file("visits.csv", [&good[..], b"4,\xE9\n"].concat());
+    let lacks = "latin1, the character set of the file, lacks a character of it";
+    let refused = run(shop.again().args(["--mode", "replace"]));
+    refused.refused(1, &["visits.csv line 5", "field 2 `city`", lacks]);
+    // Values that their column cannot have are told by a check and tolerated by a load.
+    shop.desk.exec("ALTER TABLE visits MODIFY city VARCHAR(5) NOT NULL DEFAULT ''");
+    shop.desk.home.file("visits.csv", b"id,city\n1,\xFC\n2,n\n3,z\n4,\xE9\n");
+    let checked = run(shop.again().arg("--dry-run"));
+    assert_eq!(checked.code(), 3, "{checked:?}");
+    let log = ["--mode", "replace", "--rejects-max", "3", "--rejects", "bad.csv"];
+    let loaded = run(shop.again().args(log));
+    assert_eq!(loaded.code(), 3, "{loaded:?}");
+    assert_eq!(shop.desk.rows("SELECT id, city FROM visits"), ["1|Köln"]);
+    let reasons = std::fs::read_to_string(shop.path("bad.csv.reasons.jsonl")).unwrap();
+    for part in ["column city: NULL, but", "column city: \\\"Zossen\\\" has 6 characters", lacks] {
+        assert!(reasons.contains(part), "{part}: {reasons}");
+    }
+    // Texts of the job file are UTF-8.
+    for (city, text) in [
+        (r#"{ concat = ["city", { value = " – " }] }"#, "\" – \""),
+        ("{ file_name = true }", "märz"),
+    ] {
+        shop.desk.home.file("job.toml", visits(&database, city).replace("visits.csv", "märz.csv"));
+        shop.desk.home.file("märz.csv", &good);
+        let refused = run(shop.again().args(["--mode", "replace"]));
+        refused.refused(2, &[text, "must be ASCII, because the file is in latin1"]);
+    }
+}
