@@ -12,6 +12,9 @@ use crate::version::Flavor;
 const DATABASE: [&str; 6] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP", "LOCK TABLES"];
 /// Rights it needs on databases of its own: a table waits there with its foreign keys.
 const SCRATCH: [&str; 5] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP"];
+/// The same on MySQL, where one connection locks the table there, and others that are published with it refer to it.
+const SCRATCH_MYSQL: [&str; 7] =
+    ["SELECT", "INSERT", "CREATE", "ALTER", "DROP", "LOCK TABLES", PARENT_MYSQL];
 /// Rights it needs on the databases of tables that foreign keys join the target with.
 const BESIDE: [&str; 2] = ["SELECT", "LOCK TABLES"];
 /// The right that it needs on MySQL where a table is that a foreign key refers to.
@@ -152,7 +155,8 @@ impl Privileges {
     ) -> Vec<String> {
         let of_parent = Some(PARENT_MYSQL).filter(|_| flavor == Flavor::MySql);
         let lacks = |right: &&str| own.iter().any(|own| !self.on_database(right, own));
-        let rights: Vec<&str> = SCRATCH.into_iter().chain(of_parent).filter(lacks).collect();
+        let scratch = if of_parent.is_some() { &SCRATCH_MYSQL[..] } else { &SCRATCH };
+        let rights: Vec<&str> = scratch.iter().copied().filter(lacks).collect();
         let rights = Some(rights).filter(|rights| !rights.is_empty());
         let own = rights
             .map(|rights| format!("GRANT {} ON `\\_inrush\\_%`.* TO {account}", rights.join(", ")));
@@ -263,7 +267,7 @@ mod tests {
         assert_eq!(
             of_keys(Flavor::MySql),
             [
-                &*own(", REFERENCES"),
+                &*own(", LOCK TABLES, REFERENCES"),
                 "GRANT LOCK TABLES, REFERENCES ON `f`.* TO x",
                 "GRANT REFERENCES ON `g`.* TO x",
                 "GRANT SELECT, LOCK TABLES ON `o`.* TO x",
