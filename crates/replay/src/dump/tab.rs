@@ -160,8 +160,8 @@ impl<'a> FolderPlan<'a> {
             && let Some(quote) = quote_of(&folder::head(path, HEAD_BYTES)?.0)
         {
             return Err(Error::Usage(format!(
-                "{} has its texts in {quote}, and a folder is read in LOAD DATA's default format: \
-                 create the dump again without --fields-enclosed-by and the like, or load the file \
+                "{} has its texts in {quote}, but files of such a folder are read in LOAD DATA's \
+                 default format: create the dump again without options of fields, or load the file \
                  with inrush load",
                 path.display()
             )));
