@@ -108,7 +108,7 @@ pub fn map<T: Send, U: Send>(
     Ok(done.into_iter().map(|(_, given)| given).collect())
 }
 
-/// What a mutex holds, also after a panic of somebody who held it: that ends the load by itself.
+/// The contents of a mutex, also after a panic of a thread that held it: the panic ends the load by itself.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
