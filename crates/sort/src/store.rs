@@ -277,6 +277,10 @@ impl RunStore {
     }
 
     /// Merges the smallest spilled runs into one, as many as `free` bytes of the room allow.
+    ///
+    /// A run larger than all before it together is left alone: then each byte is written as often as runs double,
+    /// not with every merge. Two of three runs at most are merged: the smaller ones, which have two thirds of the
+    /// bytes at most, are there twice for a while.
     fn premerge<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -287,15 +291,16 @@ impl RunStore {
         }
         let source_bytes = self.budget.source_bytes(state.entry_bytes_max);
         state.files.sort_unstable_by_key(|run| run.file_bytes);
-        let mut bytes = 0;
-        let mut count = 0;
-        for run in &state.files {
+        let most = (2 * state.files.len()).div_ceil(3);
+        let (mut bytes, mut file_bytes, mut count) = (0, 0, 0);
+        for run in &state.files[..most] {
             // A block, and as much for the new index as the old one has.
             let more = source_bytes + run.memory_bytes();
-            if bytes + more > free {
+            if bytes + more > free || (count >= 2 && run.file_bytes > file_bytes) {
                 break;
             }
             bytes += more;
+            file_bytes += run.file_bytes;
             count += 1;
         }
         if count < 2 {

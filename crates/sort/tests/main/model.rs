@@ -166,6 +166,18 @@ pub(crate) fn count(runs: &Runs) -> u64 {
     count
 }
 
+/// The large run of all merges before was written once more with each merge.
+#[test]
+fn merges_of_spilled_runs_write_each_entry_a_few_times() {
+    let store = store(shape(Some(8), false), TINY, 1);
+    add_keys(&store, 0..2_000);
+    let runs = store.finish().unwrap();
+    let stats = *runs.stats();
+    assert!(stats.premerges > 20, "{stats:?}");
+    assert!(stats.spilled_entry_bytes < 8 * stats.entry_bytes, "{stats:?}");
+    assert_eq!(count(&runs), 1_000_000);
+}
+
 /// The places of all blocks were kept, so a long input was refused when all of it had been read.
 #[test]
 fn a_long_input_needs_no_more_memory_than_a_short_one() {
