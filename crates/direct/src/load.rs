@@ -271,6 +271,9 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
     if memory.threads < options.limits.threads {
         notes.push(format!("{MEMORY} has room for {} thread(s) only", memory.threads));
     }
+    if built.spilled_bytes > 0 {
+        notes.extend(options.limits.temp_dir_note());
+    }
     Report {
         target: target.table.name.to_string(),
         job: steps.job(),
