@@ -125,6 +125,7 @@ fn verify_one(
         collations,
         rows,
         threads: prepared.memory.threads,
+        memory_bytes_max: prepared.options.limits.memory_bytes_max,
         interrupt: &prepared.options.interrupt,
     };
     #[cfg(feature = "failpoints")]
