@@ -59,6 +59,7 @@ fn main() -> ! {
     }
     allocator::give_back_large_buffers();
     disk::private::deny_writes_of_others();
+    disk::raise_open_files_max();
     terminal::connect::hush_driver();
     let status = status();
     let _ = std::io::stdout().flush();

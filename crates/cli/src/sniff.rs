@@ -28,7 +28,7 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
     let target = connect::target(&into)?;
     let memory = args.memory.as_deref().map(size::parse).transpose().map_err(Failure::usage)?;
     let memory = memory.unwrap_or_else(::load::options::default_memory_bytes);
-    let temp_dir = std::env::temp_dir();
+    let temp_dir = ::load::options::default_temp_dir();
     let (format, guessed) = (&args.format, &args.guessed);
     let options = sniff_options(&files, &target.table, format, guessed, &temp_dir, memory)?;
     let sniffed = ::load::sniff::sniff(&options)?;
@@ -223,7 +223,7 @@ fn sniff_options(
 pub(crate) fn with_defaults(files: &[PathBuf], table: &str) -> Result<Sniffed, Failure> {
     let (format, guessed) = (FormatArgs::default(), GuessedArgs::default());
     let memory = ::load::options::default_memory_bytes();
-    let temp_dir = std::env::temp_dir();
+    let temp_dir = ::load::options::default_temp_dir();
     let options = sniff_options(files, table, &format, &guessed, &temp_dir, memory)?;
     Ok(::load::sniff::sniff(&options)?)
 }

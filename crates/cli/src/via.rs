@@ -130,7 +130,7 @@ fn input(args: &LoadArgs, address: &Address) -> Result<FoundInput, Failure> {
             files.len()
         )));
     }
-    let temp_dir = std::env::temp_dir();
+    let temp_dir = ::load::options::default_temp_dir();
     let found = FoundInput::find(&files, None, &KeptPipes::default(), &temp_dir);
     let mut found = found.map_err(|error| Failure::usage(error.to_string()))?;
     found.pop().ok_or_else(|| Failure::usage("no file is named"))

@@ -84,6 +84,7 @@ impl Hold<'_, '_> {
         let bounds = Bounds {
             threads: prepared.memory.threads,
             memory_bytes_max: prepared.options.limits.memory_bytes_max,
+            run_bytes: prepared.memory.run_bytes,
             interrupt: &prepared.options.interrupt,
         };
         let like = Like {

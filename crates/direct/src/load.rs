@@ -125,6 +125,7 @@ fn verify_one(
         collations,
         rows,
         threads: prepared.memory.threads,
+        memory_bytes_max: prepared.options.limits.memory_bytes_max,
         interrupt: &prepared.options.interrupt,
     };
     #[cfg(feature = "failpoints")]
@@ -270,6 +271,9 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
     }
     if memory.threads < options.limits.threads {
         notes.push(format!("{MEMORY} has room for {} thread(s) only", memory.threads));
+    }
+    if built.spilled_bytes > 0 {
+        notes.extend(options.limits.temp_dir_note());
     }
     Report {
         target: target.table.name.to_string(),

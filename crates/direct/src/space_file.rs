@@ -14,13 +14,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use disk::File;
+use disk::size::show;
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::page::{AlignedPage, FilHeader};
 use innodb::source::PageSource;
 use job::error::Error;
+use job::space::{free_bytes, kept_bytes};
 
 /// The alignment of addresses for O_DIRECT: [`AlignedPage`]'s.
 const ALIGNMENT: usize = align_of::<AlignedPage>();
+/// Bytes of all files after which the free space is read again.
+const SPACE_STEP: u64 = 64 << 20;
 /// Pages that are copied at once when a caller's bytes are not aligned.
 const BOUNCE_PAGES: usize = 16;
 
@@ -39,6 +43,8 @@ pub(crate) struct SpaceFile {
     all_bytes: Arc<AtomicU64>,
     /// Held while pages are written into the cache.
     turn: Mutex<()>,
+    /// Bytes that stay free on the disk.
+    kept_bytes: u64,
     /// Where the first page is that was written around the cache. Pages are written roughly in the
     /// order of their numbers, so nearly all after it were too.
     around_from: AtomicU64,
@@ -58,6 +64,7 @@ impl SpaceFile {
         (cached_bytes_max, all_bytes): (u64, Arc<AtomicU64>),
     ) -> SpaceFile {
         let around_cache = file.open_around_cache().ok();
+        let kept_bytes = free_bytes(folder_of(&path)).map_or(0, kept_bytes);
         SpaceFile {
             file,
             path,
@@ -66,6 +73,7 @@ impl SpaceFile {
             written_bytes: AtomicU64::new(0),
             all_bytes,
             turn: Mutex::new(()),
+            kept_bytes,
             around_from: AtomicU64::new(u64::MAX),
         }
     }
@@ -95,6 +103,9 @@ impl SpaceFile {
     fn write_pages(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         self.written_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let before = self.all_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if before / SPACE_STEP != (before + bytes.len() as u64) / SPACE_STEP {
+            self.check_space()?;
+        }
         let is_cached = before + bytes.len() as u64 <= self.cached_bytes_max;
         let written = match self.around_cache.as_ref().filter(|_| !is_cached) {
             None => self.file.write_all_at(bytes, offset),
@@ -104,6 +115,18 @@ impl SpaceFile {
             }
         };
         written.map_err(Error::io("writing", &self.path))
+    }
+
+    /// Stops a load that would take the last room from the server.
+    fn check_space(&self) -> Result<(), Error> {
+        let free_bytes = free_bytes(folder_of(&self.path))?;
+        if free_bytes >= self.kept_bytes {
+            return Ok(());
+        }
+        let (free, kept) = (show(free_bytes), show(self.kept_bytes));
+        let text = format!("{free} are left on the disk, and {kept} stay free for the server");
+        let full = io::Error::new(io::ErrorKind::StorageFull, text);
+        Err(Error::io("writing", &self.path)(full))
     }
 
     fn write_around(&self, around: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -193,6 +216,10 @@ impl PageSource for SpaceFile {
     }
 }
 
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 fn is_aligned(bytes: &[u8]) -> bool {
     bytes.as_ptr().addr().is_multiple_of(ALIGNMENT) && bytes.len().is_multiple_of(PAGE_SIZE)
 }
@@ -233,6 +260,24 @@ mod tests {
             file.clear().unwrap();
             assert_eq!(file.size().unwrap(), 0);
         }
+    }
+
+    #[test]
+    fn a_disk_is_not_filled_to_the_last_byte() {
+        let folder = tempfile::tempdir_in(".").unwrap();
+        let path = folder.path().join("space");
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        let open = disk::open(&options, &path, "space").unwrap();
+        let mut file = SpaceFile::new(open, path, u64::MAX);
+        let page = vec![1; PAGE_SIZE];
+        file.all_bytes.store(SPACE_STEP - 1, Ordering::Relaxed);
+        file.write(0, &page).unwrap();
+        file.kept_bytes = u64::MAX;
+        file.write(0, &page).unwrap();
+        file.all_bytes.store(SPACE_STEP - 1, Ordering::Relaxed);
+        let error = file.write(0, &page).unwrap_err().to_string();
+        assert!(error.contains("stay free for the server; free some space there"), "{error}");
     }
 
     #[test]

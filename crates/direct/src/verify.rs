@@ -17,6 +17,7 @@ use innodb::verify::{
 };
 use job::error::Error;
 use job::failpoint;
+use job::memory::{MinMemory, PROGRAM_BYTES};
 use job::pool;
 use job::progress::{Progress, Snapshot, Stage};
 use server::Interrupt;
@@ -29,6 +30,8 @@ use crate::space_file::SpaceFile;
 
 /// Threads to a core: while one waits for the disk another checks.
 const THREADS_PER_CORE: usize = 2;
+/// Bytes of the pages that a thread reads at once.
+const RUN_BYTES: u64 = (RUN_PAGES * PAGE_SIZE) as u64;
 /// Broken rules that are named in the error; one is bad enough.
 const NAMED_MAX: usize = 3;
 
@@ -38,7 +41,9 @@ pub(crate) struct Expected<'a> {
     /// Collations of key columns, by the number the `.cfg` has.
     pub(crate) collations: &'a HashMap<u32, Arc<Collation>>,
     pub(crate) rows: u64,
+    /// Cores, and memory of the whole process.
     pub(crate) threads: usize,
+    pub(crate) memory_bytes_max: u64,
     /// Ends the verification early.
     pub(crate) interrupt: &'a Interrupt,
 }
@@ -48,6 +53,8 @@ pub(crate) struct Expected<'a> {
 pub(crate) struct Bounds<'a> {
     pub(crate) threads: usize,
     pub(crate) memory_bytes_max: u64,
+    /// Memory of the runs of new rows, which are kept meanwhile.
+    pub(crate) run_bytes: usize,
     /// Ends it early.
     pub(crate) interrupt: &'a Interrupt,
 }
@@ -69,13 +76,14 @@ pub(crate) fn verify_old(
     let unreadable = |error: ReadError| Error::NotMerged(error.to_string());
     let verifier = Verifier::new(file, bytes, context).map_err(unreadable)?;
     let mut summaries = vec![PageSummary::default(); bytes as usize / PAGE_SIZE];
-    let Bounds { threads, interrupt, .. } = bounds;
+    let Bounds { memory_bytes_max, run_bytes, interrupt, .. } = bounds;
+    let rest = memory_bytes_max.saturating_sub(PROGRAM_BYTES + run_bytes as u64);
     let rows = digester.zip(cfg.indexes.first().map(|clustered| clustered.id));
     let pass = Pass {
         digesting: rows.map(|(digester, index)| Digesting::new(digester, index)),
         ..Pass::new(file, &verifier, &mut summaries, interrupt, progress)
     };
-    let findings = pass.run(threads)?;
+    let findings = pass.run(threads_in(bounds.threads, rest))?;
     let digest = pass.digesting.and_then(Digesting::finish);
     let report = verifier.finish(&summaries, findings).map_err(unreadable)?;
     let mut broken: Vec<String> =
@@ -138,7 +146,9 @@ pub(crate) fn verify(
         rows: expected.rows,
         ..Pass::new(file, &verifier, &mut summaries, expected.interrupt, progress)
     };
-    findings.extend(pass.run(expected.threads)?);
+    let used = PROGRAM_BYTES + MinMemory::verifying_bytes(bytes);
+    let rest = expected.memory_bytes_max.saturating_sub(used);
+    findings.extend(pass.run(threads_in(expected.threads, rest))?);
     if let Some(page_no) = pass.into_lost() {
         let seen = "the file's contents differ from those that were written";
         return Err(Error::BadFile(format!("page {page_no}: {seen}")));
@@ -166,6 +176,12 @@ pub(crate) fn verify(
         return Ok(());
     }
     Err(Error::BadFile(broken.join("; ")))
+}
+
+/// Threads that verify on so many cores, each with pages of its own, in so many bytes.
+fn threads_in(cores: usize, bytes: u64) -> usize {
+    let runs = usize::try_from(bytes / RUN_BYTES).unwrap_or(usize::MAX);
+    (cores * THREADS_PER_CORE).min(runs).max(1)
 }
 
 /// The digest of the rows of a file that is verified.
@@ -252,10 +268,10 @@ impl<'a, 's> Pass<'a, Enumerate<ChunksMut<'s, PageSummary>>> {
         }
     }
 
-    fn run(&self, cores: usize) -> Result<Vec<Findings>, Error> {
+    fn run(&self, threads: usize) -> Result<Vec<Findings>, Error> {
         // A small file has not enough for all: each thread takes longer to begin than its page to read.
         let runs = (self.total_bytes as usize / PAGE_SIZE).div_ceil(RUN_PAGES).max(1);
-        let threads = (cores * THREADS_PER_CORE).min(runs);
+        let threads = threads.min(runs);
         let work = || {
             let found = pool::catch(|| self.work())?.map_err(read_error(self.file))?;
             // What was left out was left out because of it.
@@ -330,5 +346,18 @@ fn read_error(file: &SpaceFile) -> impl Fn(ReadError) -> Error {
     move |error| match error {
         ReadError::Source { source, .. } => Error::io("reading back", &path)(source),
         error => Error::BadFile(format!("{}: {error}", path.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 26 threads of 4 MiB each went beyond `--memory 128M`.
+    #[test]
+    fn pages_of_all_threads_fit_in_the_memory() {
+        for (cores, bytes, threads) in [(13, 104 << 20, 26), (13, 52 << 20, 13), (2, 0, 1)] {
+            assert_eq!(threads_in(cores, bytes), threads, "{cores} cores, {bytes} bytes");
+        }
     }
 }

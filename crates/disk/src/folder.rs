@@ -234,7 +234,7 @@ impl Folder {
     /// Makes what happened to the names in it durable.
     pub fn sync(&self, what: &'static str) -> io::Result<()> {
         faults::before(Operation::Sync, what)?;
-        rustix::fs::fsync(&self.folder)?;
+        rustix::io::retry_on_intr(|| rustix::fs::fsync(&self.folder))?;
         faults::synced(&self.folder)
     }
 

@@ -15,6 +15,7 @@ pub mod folder;
 pub mod journal;
 #[cfg(not(feature = "faults"))]
 mod no_faults;
+mod open_files;
 pub mod output;
 pub mod private;
 pub mod size;
@@ -27,6 +28,7 @@ use no_faults as faults;
 
 pub use file::File;
 pub use folder::{Folder, Lock};
+pub use open_files::{open_files_max, raise_open_files_max};
 pub use temp_folder::TempFolder;
 
 use std::fs::{self, OpenOptions};
@@ -57,10 +59,11 @@ pub fn advice(error: &io::Error) -> &'static str {
         Kind::FileTooLarge => "; the file is larger than ulimit -f or the file system allows",
         Kind::ReadOnlyFilesystem => "; the file system is mounted read-only",
         Kind::PermissionDenied => "; run as root or as the owner of the folder",
-        _ if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => {
-            "; the disk fails: see the kernel's log (dmesg)"
-        }
-        _ => "",
+        _ => match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+            Some(rustix::io::Errno::IO) => "; the disk fails: see the kernel's log (dmesg)",
+            Some(rustix::io::Errno::MFILE) => "; ulimit -n raises the number of open files",
+            _ => "",
+        },
     }
 }
 

@@ -19,7 +19,7 @@ use innodb::blob::BlobReference;
 use innodb::cfg::Cfg;
 use innodb::finder::FieldFinder;
 use innodb::ids::{PAGE_SIZE, PageNo};
-use innodb::leaves::{LeafPointers, LeafRecords, LiveRecord, read_leaves};
+use innodb::leaves::{LeafPointers, LeafRecords, LiveRecord, check_links, read_leaves};
 use innodb::page::{AlignedPage, PageBytes};
 use innodb::reader::SpaceReader;
 use innodb::record::FieldSpan;
@@ -93,7 +93,7 @@ impl Direct {
         };
         let mut spaces = Vec::with_capacity(files.len());
         for (cfg, file, path) in files {
-            match Space::open(&cfg, SpaceFile { file, path }, table, columns)? {
+            match Space::open(&cfg, SpaceFile { file, path }, table, (columns, how.0))? {
                 Ok(space) => spaces.push(space),
                 Err(reason) => {
                     held.release()?;
@@ -171,7 +171,7 @@ impl Space {
         cfg: &[u8],
         file: SpaceFile,
         table: &Table,
-        columns: &Columns,
+        (columns, options): (&Columns, &ExportOptions),
     ) -> Result<Result<Space, String>, Error> {
         let path = file.path.clone();
         let cfg = match Cfg::parse(cfg).and_then(|cfg| cfg.row_format().map(|_| cfg)) {
@@ -214,11 +214,24 @@ impl Space {
         let mut pointers =
             LeafPointers::new(&file, root, records.shape(), pages).map_err(corrupt)?;
         while let Some(pointer) = pointers.advance().map_err(corrupt)? {
+            options.interrupt.check()?;
             leaves.push(pointer.leaf);
         }
         drop(pointers);
         let finder = FieldFinder::new(&records, &fields);
         Ok(Ok(Space { format, file, leaves, records, finder }))
+    }
+
+    /// Checks the checksum of leaf `leaf`, and that it lies between those beside it.
+    fn check(&self, leaf: usize, page: &PageBytes) -> Result<(), Error> {
+        let page_no = self.leaves[leaf];
+        if !self.format.is_intact(page) {
+            let detail = format!("page {page_no} has a wrong checksum");
+            return Err(Error::Corrupt { path: self.file.path.clone(), detail });
+        }
+        let beside = [leaf.checked_sub(1), leaf.checked_add(1)];
+        let beside = beside.map(|leaf| leaf.and_then(|leaf| self.leaves.get(leaf).copied()));
+        check_links(page_no, page, beside).map_err(|error| unreadable(&self.file.path, error))
     }
 }
 
@@ -254,16 +267,17 @@ impl Worker for Reader<'_> {
         let (number, leaves) = self.parts[part].clone();
         let spaces = Arc::clone(&self.spaces);
         let space = &spaces[number];
-        let leaves = &space.leaves[leaves];
+        let (first, leaves) = (leaves.start, &space.leaves[leaves]);
         let mut finder = match self.finder.take() {
             Some((of, finder)) if of == number => finder,
             _ => space.finder.clone(),
         };
-        for pages in leaves.chunks(READ_LEAVES) {
+        for (chunk, pages) in leaves.chunks(READ_LEAVES).enumerate() {
             self.options.interrupt.check()?;
             let read = read_leaves(&space.file, pages, &mut self.pages, &mut self.order);
             read.map_err(|error| unreadable(&space.file.path, error))?;
             for (at, page_no) in pages.iter().enumerate() {
+                space.check(first + chunk * READ_LEAVES + at, &self.pages[at].0)?;
                 self.leaf(space, *page_no, at, &mut finder, sink)?;
             }
         }
@@ -288,10 +302,6 @@ impl Reader<'_> {
     ) -> Result<(), Error> {
         let page = &self.pages[at].0;
         let path = &space.file.path;
-        if !space.format.is_intact(page) {
-            let detail = format!("page {page_no} has a wrong checksum");
-            return Err(Error::Corrupt { path: path.clone(), detail });
-        }
         let found = space.records.live(page_no, page, &mut self.records);
         found.map_err(|error| unreadable(path, error))?;
         let Rows::Text(text) = &mut self.rows else {

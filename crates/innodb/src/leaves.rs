@@ -6,7 +6,9 @@
 //!           the records that count          LeafRecords: no deleted ones, their bytes as they are
 //! ```
 //!
-//! The file has been [verified](crate::verify); what contradicts the format all the same is an error.
+//! Pages above the leaves are checked here, because a file that is only read was not [verified](crate::verify).
+
+use core::mem::offset_of;
 
 use crate::blob::BlobReference;
 use crate::cfg::{Cfg, CfgIndex};
@@ -14,11 +16,12 @@ use crate::error::Error;
 use crate::ids::{FIL_NULL, IndexId, PAGE_SIZE, PageNo, SpaceId};
 use crate::index_page::{INFIMUM, SUPREMUM, index_header, next_record};
 use crate::order::KeyOrder;
-use crate::page::{AlignedPage, PageBytes, fil_header, page_type, u32_at};
+use crate::page::{AlignedPage, FilHeader, PageBytes, fil_header, page_type, u32_at};
 use crate::record::{
     CHILD, DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER, RecordShape, TRX_ID_AND_ROLL_PTR,
 };
 use crate::source::{PageSource, ReadError, page_buffer, read_page};
+use crate::space_format::SpaceFormat;
 use crate::template::TemplateIndex;
 use crate::verify::plan::RecordPlan;
 
@@ -26,10 +29,15 @@ use crate::verify::plan::RecordPlan;
 pub struct LeafPointers<'a> {
     source: &'a dyn PageSource,
     node: RecordShape,
+    format: SpaceFormat,
+    /// `PAGE_INDEX_ID` of all pages; none before the root was read.
+    index_id: Option<u64>,
     page: Box<PageBytes>,
     page_no: u32,
     /// Pointer given last.
     origin: usize,
+    /// Pointers of the page that follow it.
+    left: u16,
     spans: Vec<FieldSpan>,
     /// Pages that may still be read before the links must have run into a circle.
     rest: u32,
@@ -66,39 +74,56 @@ impl<'a> LeafPointers<'a> {
         node: RecordShape,
         pages: u32,
     ) -> Result<LeafPointers<'a>, ReadError> {
+        let mut page = page_buffer();
+        read_page(source, 0, &mut page)?;
         let mut pointers = LeafPointers {
             source,
             node,
-            page: page_buffer(),
+            format: SpaceFormat::with_header(&page)?.0,
+            index_id: None,
+            page,
             page_no: root.0,
             origin: INFIMUM,
+            left: 0,
             spans: Vec::new(),
             rest: pages,
             only: None,
         };
-        pointers.load(root.0)?;
-        if index_header(&pointers.page).level.get() == 0 {
+        pointers.load(root.0, None)?;
+        if pointers.level() == 0 {
             pointers.only = Some(root.0);
             return Ok(pointers);
         }
-        while index_header(&pointers.page).level.get() > 1 {
+        while pointers.level() > 1 {
             let first = next_record(&pointers.page, INFIMUM);
             let child = pointers.child(first)?;
-            pointers.load(child)?;
+            pointers.load(child, Some(pointers.level() - 1))?;
         }
         Ok(pointers)
     }
 
+    fn level(&self) -> u16 {
+        index_header(&self.page).level.get()
+    }
+
     /// The next leaf; none after the last.
     ///
-    /// Errors: a source that fails, records that leave their page, pages in a circle.
+    /// Errors: a source that fails, a damaged page, records or pages in a circle.
     pub fn advance(&mut self) -> Result<Option<LeafPointer<'_>>, ReadError> {
-        if index_header(&self.page).level.get() == 0 {
+        if self.level() == 0 {
             return Ok(self.only.take().map(|leaf| LeafPointer { leaf, key: None }));
         }
         loop {
             self.origin = next_record(&self.page, self.origin);
+            if (self.origin == SUPREMUM) != (self.left == 0) {
+                return Err(self.corrupt(
+                    "PAGE_N_RECS",
+                    self.left.into(),
+                    "0 after the last record",
+                ));
+            }
             if self.origin != SUPREMUM {
+                self.left -= 1;
                 break;
             }
             match fil_header(&self.page).next.get() {
@@ -109,7 +134,7 @@ impl<'a> LeafPointers<'a> {
                     self.origin = INFIMUM;
                     return Ok(None);
                 }
-                next => self.load(next)?,
+                next => self.load(next, Some(self.level()))?,
             }
         }
         let leaf = self.child(self.origin)?;
@@ -127,17 +152,33 @@ impl<'a> LeafPointers<'a> {
         Ok(u32_at(&self.page, span.end - CHILD))
     }
 
-    fn load(&mut self, page_no: u32) -> Result<(), ReadError> {
+    /// Reads a page of the index, of a level; the root has any.
+    fn load(&mut self, page_no: u32, level: Option<u16>) -> Result<(), ReadError> {
         let Some(rest) = self.rest.checked_sub(1) else {
             return Err(self.corrupt("next page", page_no.into(), "a page not read before"));
         };
         self.rest = rest;
         read_page(self.source, page_no, &mut self.page)?;
         (self.page_no, self.origin) = (page_no, INFIMUM);
-        match fil_header(&self.page).page_type.get() {
-            page_type::INDEX | page_type::INSTANT => Ok(()),
-            other => Err(self.corrupt("FIL_PAGE_TYPE", other.into(), "17855, an index page")),
+        self.format.expect_intact(page_no, &self.page)?;
+        let (fil, header) = (fil_header(&self.page), *index_header(&self.page));
+        let (id, level) =
+            (self.index_id.unwrap_or(header.index_id.get()), level.unwrap_or(header.level.get()));
+        if !matches!(fil.page_type.get(), page_type::INDEX | page_type::INSTANT) {
+            let seen = fil.page_type.get().into();
+            return Err(self.corrupt("FIL_PAGE_TYPE", seen, "17855, an index page"));
         }
+        for (what, seen, expected) in [
+            ("FIL_PAGE_OFFSET", fil.page_no.get().into(), page_no.into()),
+            ("PAGE_INDEX_ID", header.index_id.get(), id),
+            ("PAGE_LEVEL", header.level.get().into(), level.into()),
+        ] {
+            if seen != expected {
+                return Err(self.corrupt(what, seen, &expected.to_string()));
+            }
+        }
+        (self.index_id, self.left) = (Some(id), header.records.get());
+        Ok(())
     }
 
     fn corrupt(&self, what: &'static str, seen: u64, expected: &str) -> ReadError {
@@ -165,6 +206,26 @@ pub fn read_leaves(
         source.read(PageNo(first), buffer).map_err(failed)?;
     }
     numbers.iter().zip(&*pages).try_for_each(|(page_no, page)| check_leaf(*page_no, &page.0))
+}
+
+/// Refuses a leaf whose links are not the leaves before and after it, as where either is of an earlier state.
+pub fn check_links(
+    page_no: u32,
+    page: &PageBytes,
+    [before, after]: [Option<u32>; 2],
+) -> Result<(), ReadError> {
+    let header = fil_header(page);
+    for (what, offset, seen, expected) in [
+        ("FIL_PAGE_PREV", offset_of!(FilHeader, prev), header.prev.get(), before),
+        ("FIL_PAGE_NEXT", offset_of!(FilHeader, next), header.next.get(), after),
+    ] {
+        let expected = expected.unwrap_or(FIL_NULL);
+        if seen != expected {
+            let expected = format!("{expected}, the leaf there by the pages above");
+            return Err(corrupt(page_no, offset, what, seen.into(), &expected));
+        }
+    }
+    Ok(())
 }
 
 /// Reads a leaf.

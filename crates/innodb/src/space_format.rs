@@ -142,13 +142,8 @@ impl SpaceFormat {
     /// Errors: a page whose checksum is wrong; an encrypted page. It stays as it is.
     pub fn stamp(self, page: &mut PageBytes, lsn: u64) -> Result<bool, Error> {
         let page_no = fil_header(page).page_no.get();
-        if let Err(WrongChecksum { offset, stored, computed }) = self.check(page) {
-            if page.iter().all(|byte| *byte == 0) {
-                return Ok(false);
-            }
-            let expected = format!("{computed:#x}, that of its contents");
-            let (what, seen) = ("checksum", stored.into());
-            return Err(Error::Corrupt { page_no, offset, what, seen, expected });
+        if let Err(error) = self.expect_intact(page_no, page) {
+            return if page.iter().all(|byte| *byte == 0) { Ok(false) } else { Err(error) };
         }
         if self.key_version(page) != 0 {
             let (what, seen) = ("FIL_PAGE_SPACE_OR_CHKSUM", self.key_version(page).into());
@@ -179,6 +174,14 @@ impl SpaceFormat {
             let at = offset_of!(FilHeader, space_id);
             page[at..at + size_of::<U32>()].copy_from_slice(&space_id.to_be_bytes());
         }
+    }
+
+    /// Refuses a page `page_no` with a wrong checksum.
+    pub(crate) fn expect_intact(self, page_no: u32, page: &PageBytes) -> Result<(), Error> {
+        self.check(page).map_err(|WrongChecksum { offset, stored, computed }| {
+            let expected = format!("{computed:#x}, that of its contents");
+            Error::Corrupt { page_no, offset, what: "checksum", seen: stored.into(), expected }
+        })
     }
 
     /// Compares every stored checksum with that of the page.

@@ -4,7 +4,7 @@ use innodb::allocator::Allocator;
 use innodb::finder::FieldFinder;
 use innodb::ids::PageNo;
 use innodb::leaf::LeafBatch;
-use innodb::leaves::{LeafPointers, LeafRecords, LiveRecord, read_leaves};
+use innodb::leaves::{LeafPointers, LeafRecords, LiveRecord, check_links, read_leaves};
 use innodb::page::AlignedPage;
 use innodb::reader::SpaceReader;
 use innodb::record::{DELETED, RECORD_HEADER};
@@ -139,10 +139,81 @@ fn what_contradicts_the_format_is_an_error_and_no_panic() {
         for (page, value) in [(leaf, 0xFF), (leaf, 0), (root, 0xFF), (root, 1)] {
             let mut image = sound.clone();
             image.file[page + byte] = value;
+            image.seal((page / 16_384) as u32);
             errors += usize::from(carried(&image, 0).is_err());
         }
     }
     assert!(errors > 30, "{errors}");
+}
+
+/// Such a page had rows left out or doubled by an export, or kept it running for ever.
+#[test]
+fn a_page_above_the_leaves_is_checked_before_it_leads_to_them() {
+    let sound = Image::built();
+    let page = sound.level(0, 1)[1];
+    let origins = sound.origins(page);
+    let record = origins[origins.len() / 2];
+    let next = |to: usize| (to.wrapping_sub(record) as u16).to_be_bytes();
+    let other = sound.level(1, 1)[0].to_be_bytes();
+    for (what, offset, bytes, is_sealed) in [
+        ("checksum", 4000, &[0x5A; 1][..], false),
+        ("FIL_PAGE_OFFSET", 4, &other[..], true),
+        ("PAGE_LEVEL", 64, &[0, 2], true),
+        ("PAGE_INDEX_ID", 66, &[0; 8], true),
+        ("PAGE_N_RECS", 54, &[0, 1], true),
+        ("PAGE_N_RECS", record - 2, &next(origins[0]), true),
+        ("PAGE_N_RECS", record - 2, &next(112), true),
+        ("next page", 12, &page.to_be_bytes(), true),
+    ] {
+        let mut image = sound.clone();
+        image.page_mut(page)[offset..offset + bytes.len()].copy_from_slice(bytes);
+        if is_sealed {
+            image.seal(page);
+        }
+        let error = carried(&image, 0).unwrap_err().to_string();
+        assert!(error.contains(what), "{what}: {error}");
+    }
+}
+
+/// A reader of records went on for ever.
+#[test]
+fn records_in_a_circle_are_an_error() {
+    let mut image = Image::built();
+    let page = image.level(0, 0)[1];
+    let origins = image.origins(page);
+    let back = (origins[0].wrapping_sub(origins[3]) as u16).to_be_bytes();
+    image.set(page, origins[3] - 2, &back);
+    let space = SpaceReader::open(&image.file, image.file.len() as u64).unwrap();
+    let index = &template(&image).indexes[0];
+    let mut records = space.records(PageNo(index.root), &index.shape).unwrap();
+    let error = (0..100_000).find_map(|_| records.advance().err()).unwrap().to_string();
+    assert!(error.contains("a record not read before"), "{error}");
+}
+
+/// The page above the leaves was of an earlier state, so an export left out the leaves that came since.
+#[test]
+fn a_leaf_is_linked_with_the_leaves_that_the_pages_above_name() {
+    let image = Image::built();
+    let index = &template(&image).indexes[0];
+    let mut pointers =
+        LeafPointers::new(&image.file, PageNo(index.root), &index.shape, image.pages()).unwrap();
+    let mut leaves = Vec::new();
+    while let Some(pointer) = pointers.advance().unwrap() {
+        leaves.push(pointer.leaf);
+    }
+    let check = |leaves: &[u32]| {
+        leaves.iter().enumerate().try_for_each(|(at, leaf)| {
+            let before = at.checked_sub(1).map(|before| leaves[before]);
+            let page = image.page(*leaf).first_chunk().unwrap();
+            check_links(*leaf, page, [before, leaves.get(at + 1).copied()])
+        })
+    };
+    check(&leaves).unwrap();
+    let without = |at: usize| [&leaves[..at], &leaves[at + 1..]].concat();
+    for wrong in [without(0), without(7), without(leaves.len() - 1)] {
+        let error = check(&wrong).unwrap_err().to_string();
+        assert!(error.contains("the leaf there by the pages above"), "{error}");
+    }
 }
 
 /// A builder's result from the leaves of index `at`: from their records, or from whole pages.

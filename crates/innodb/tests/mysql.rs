@@ -1,6 +1,9 @@
 //! MySQL's tablespaces: those of 9.7.4 in `testdata/mysql-9.7`, and those of the server that
 //! INRUSH_TEST_MYSQLD names.
 
+use std::ops::Range;
+use std::sync::Mutex;
+
 use innodb::allocator::Allocator;
 use innodb::blob::BlobReference;
 use innodb::cfg::{Cfg, CfgIndex, RowFormat};
@@ -11,6 +14,7 @@ use innodb::layout::Layout;
 use innodb::page::PageBytes;
 use innodb::reader::{Record, SpaceReader};
 use innodb::record::{RecordShape, TRX_ID_AND_ROLL_PTR};
+use innodb::source::PageSource;
 use innodb::space_format::{SpaceFormat, VersionStamp};
 use innodb::template::Template;
 use innodb::value_reader::ValueReader;
@@ -326,6 +330,35 @@ fn a_built_file_keeps_every_rule() {
     assert!(built.used_pages().all(|(_, page)| FORMAT.is_intact(page)));
     let long: Vec<_> = (1..=ROWS).map(note).filter(|note| note.len() > 8_000).collect();
     assert!(built.long_values() == long);
+}
+
+/// A file, and the pages of each reading of it.
+struct Readings<'a>(&'a Vec<u8>, Mutex<Vec<Range<usize>>>);
+
+impl PageSource for Readings<'_> {
+    fn read(&self, first: PageNo, buffer: &mut [u8]) -> std::io::Result<()> {
+        let first_page = first.0 as usize;
+        self.1.lock().unwrap().push(first_page..first_page + buffer.len() / PAGE_SIZE);
+        self.0.read(first, buffer)
+    }
+}
+
+/// The first page of each value was read once more at the end.
+#[test]
+fn pages_of_chained_values_are_read_once() {
+    let [fresh, ..] = tables();
+    let (cfg, ibd) = (fresh.cfg(), built(&fresh));
+    let source = Readings(&ibd, Mutex::default());
+    let context = Context { writer: Writer::Loader, cfg: Some(&cfg), ..Context::unknown() };
+    let report = verify_space(&source, ibd.len() as u64, context).unwrap();
+    assert!(report.violations.is_empty());
+    let readings = source.1.into_inner().unwrap();
+    let times = |page: usize| readings.iter().filter(|pages| pages.contains(&page)).count();
+    let is_value = |page: &usize| ibd[page * PAGE_SIZE + 24..][..2] == [0, 10];
+    let values: Vec<usize> = (0..ibd.len() / PAGE_SIZE).filter(is_value).collect();
+    // The page behind the roots is also read when the file is opened.
+    let again = values.iter().filter(|page| times(**page) > 1).count();
+    assert!(values.len() > 10 && again <= 1, "{again} of {}", values.len());
 }
 
 /// Faults that MySQL 9.7.4 ends itself for, during IMPORT or when the page is used, or that nothing else shows.

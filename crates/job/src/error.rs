@@ -240,9 +240,9 @@ pub enum Error {
     },
     /// Too little room for what the load will write.
     #[error(
-        "{} has {} free; the load needs about {} there ({} for the table, {} for sorted runs): \
-         free some space, or put sorted runs elsewhere with {TEMP_DIR}",
-        path.display(), show(*free_bytes), show(table_bytes + temporary_bytes), show(*table_bytes),
+        "{} has {} free, of which {} stay free for the server; the load needs about {} there ({} for the table, \
+         {} for sorted runs): free some space, or put sorted runs elsewhere with {TEMP_DIR}",
+        path.display(), show(*free_bytes), show(*kept_bytes), show(table_bytes + temporary_bytes), show(*table_bytes),
         show(*temporary_bytes)
     )]
     NoSpace {
@@ -250,6 +250,8 @@ pub enum Error {
         path: PathBuf,
         /// Bytes free there.
         free_bytes: u64,
+        /// Bytes of them that stay free.
+        kept_bytes: u64,
         /// Bytes of the tablespace, if it goes there.
         table_bytes: u64,
         /// Bytes of sorted runs, if they go there.

@@ -23,7 +23,7 @@ use crate::state;
 
 pub use self::at_server::{Replicas, ServerOptions};
 pub use self::input::{InputOptions, Select};
-pub use self::limits::{Batches, Fill, ResourceLimits, default_memory_bytes};
+pub use self::limits::{Batches, Fill, ResourceLimits, default_memory_bytes, default_temp_dir};
 pub use self::rows::{Constant, ConstantValue, OnDuplicate, RowOptions, RowRules};
 pub use crate::written::Written;
 pub use schema::{LoadPath, Mode};

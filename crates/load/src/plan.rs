@@ -222,6 +222,9 @@ impl Plan {
             self.notes.extend(keys_note(&target.table, &options.server, is_loaded));
             self.notes.extend(decision.notes.iter().cloned());
         }
+        if self.estimate.as_ref().is_some_and(|estimate| estimate.temporary_bytes > 0) {
+            self.notes.extend(options.limits.temp_dir_note());
+        }
         self.notes.extend(choose::import_note(path, &options.limits.temp_dir));
         self.notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
         if let Err(error) = decision.check_room(path, target, &options.limits) {

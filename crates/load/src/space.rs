@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use job::error::Error;
-use job::space::free_bytes;
+use job::space::{free_bytes, kept_bytes};
 use rustix::fs::stat;
 
 use crate::estimate::Estimate;
@@ -28,13 +28,15 @@ pub(crate) fn check(
     fits(temp_dir, 0, temporary_bytes)
 }
 
-/// Refuses what is larger than the room in a folder.
+/// Refuses what is larger than the room in a folder, less what stays free.
 pub(crate) fn fits(folder: &Path, table_bytes: u64, temporary_bytes: u64) -> Result<(), Error> {
     let free_bytes = free_bytes(folder)?;
-    if table_bytes + temporary_bytes <= free_bytes {
+    let kept_bytes = kept_bytes(free_bytes);
+    if table_bytes + temporary_bytes <= free_bytes - kept_bytes {
         return Ok(());
     }
-    Err(Error::NoSpace { path: PathBuf::from(folder), free_bytes, table_bytes, temporary_bytes })
+    let path = PathBuf::from(folder);
+    Err(Error::NoSpace { path, free_bytes, kept_bytes, table_bytes, temporary_bytes })
 }
 
 fn device(folder: &Path) -> Result<u64, Error> {
@@ -84,6 +86,9 @@ mod tests {
         let free = free_bytes(here).unwrap();
         let both = estimate(free / 4 * 3, free);
         assert!(matches!(check(build, here, Some(&both)), Err(Error::NoSpace { .. })));
+        let last = estimate(free - kept_bytes(free) / 2, 0);
+        let error = check(build, here, Some(&last)).unwrap_err().to_string();
+        assert!(error.contains("stay free for the server"), "{error}");
         assert!(check(build, here, Some(&estimate(free / 4 * 3, 0))).is_ok());
         assert!(check(build, here, Some(&estimate(0, free / 2))).is_ok());
         // Another file system.

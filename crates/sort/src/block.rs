@@ -112,6 +112,12 @@ fn write_keys(keys: &[u8], stride: usize, out: &mut Vec<u8>) -> u32 {
     RAW
 }
 
+/// Bytes of a stored block that begins with these, which have a header; None of fewer.
+pub(crate) fn block_len(stored: &[u8]) -> Option<usize> {
+    let header = stored.get(..HEADER_LEN)?.first_chunk()?;
+    Some(HEADER_LEN + u32::from_le_bytes(*header) as usize)
+}
+
 /// Turns stored blocks back into entries.
 pub(crate) struct BlockReader {
     zstd: Option<zstd::bulk::Decompressor<'static>>,

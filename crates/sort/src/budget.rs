@@ -120,9 +120,9 @@ impl Budget {
         self.block_bytes.max(entry_bytes_max) + SOURCE_BYTES
     }
 
-    /// Bytes of the keys that a spilled run is found its way in by, beyond which they are thinned out:
-    /// with as many runs as merges can read at once, half of what these leave of the room.
-    pub(crate) fn index_keys_bytes_max(&self, key_bytes: usize) -> usize {
+    /// Bytes of the index of a spilled run, beyond which it is thinned out: with as many runs as merges
+    /// can read at once, half of what these leave of the room.
+    pub(crate) fn index_bytes_max(&self, key_bytes: usize) -> usize {
         self.merges_max * self.source_bytes(key_bytes) / 2
     }
 

@@ -1,18 +1,17 @@
-//! A spilled run: blocks in a file without a name, and first keys of them in memory: of each, or of
-//! every second, fourth, .., where keys are long.
+//! A spilled run: blocks in a file without a name, and in memory where they are, and their first keys: of each,
+//! or of every second, fourth, .., of a long run. A reader goes on from there by the lengths in the blocks.
 //!
 //! The file is unlinked when made (mode 0600), so nothing stays behind however the process ends.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use disk::File;
 
-use crate::block::{BlockWriter, Damage};
+use crate::block::{BlockWriter, Damage, HEADER_LEN, block_len};
 use crate::budget::Budget;
 use crate::entry::EntryShape;
 use crate::error::{Error, Result};
@@ -37,82 +36,119 @@ impl SpillDir {
     }
 }
 
-/// Where every block is, and first keys of some.
+/// Where blocks are, and their first keys: of the blocks 0, `apart`, 2 x `apart`, .., each with those up to the next.
 #[derive(Debug)]
 struct BlockIndex {
-    /// Start of each block in the file, and the end of the last.
-    offsets: Vec<u64>,
-    /// Bytes of entries of each block.
-    entry_bytes: Vec<u32>,
-    /// First keys of the blocks 0, `apart`, 2 x `apart`, ..
+    groups: Vec<Group>,
     keys: Vec<u8>,
-    key_ends: Vec<u64>,
+    blocks: usize,
     apart: usize,
+}
+
+/// Some blocks that follow each other.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// Start of the first in the file.
+    offset: u64,
+    /// Bytes of their entries.
+    entry_bytes: u64,
+    /// End of its first key among the keys.
+    key_end: u64,
 }
 
 impl Default for BlockIndex {
     fn default() -> BlockIndex {
-        let (offsets, entry_bytes) = (Vec::new(), Vec::new());
-        BlockIndex { offsets, entry_bytes, keys: Vec::new(), key_ends: Vec::new(), apart: 1 }
+        BlockIndex { groups: Vec::new(), keys: Vec::new(), blocks: 0, apart: 1 }
     }
 }
 
 impl BlockIndex {
-    /// A block begins with `key`. It is kept if it is its turn; keys of more than `bytes_max` are
+    /// A block begins with `key`. It is kept if it is its turn; an index of more than `bytes_max` is
     /// thinned out, as a run may be much longer than the budget, and a key as long as a block.
-    fn begin_block(&mut self, key: &[u8], bytes_max: usize) {
-        if !self.entry_bytes.len().is_multiple_of(self.apart) {
+    fn begin_block(&mut self, offset: u64, key: &[u8], bytes_max: usize) {
+        self.blocks += 1;
+        if !(self.blocks - 1).is_multiple_of(self.apart) {
             return;
         }
-        self.push_key(key);
-        while self.keys.len() > bytes_max && self.key_ends.len() > KEYS_MIN {
-            let all = std::mem::take(self);
-            (self.offsets, self.entry_bytes) = (all.offsets, all.entry_bytes);
-            self.apart = 2 * all.apart;
-            (0..all.key_ends.len()).step_by(2).for_each(|number| {
-                let start = number.checked_sub(1).map_or(0, |previous| all.key_ends[previous]);
-                self.push_key(&all.keys[start as usize..all.key_ends[number] as usize]);
-            });
+        self.keys.extend_from_slice(key);
+        let key_end = self.keys.len() as u64;
+        self.groups.push(Group { offset, entry_bytes: 0, key_end });
+        while self.bytes() > bytes_max && self.groups.len() > KEYS_MIN {
+            self.thin_out();
         }
     }
 
-    fn push_key(&mut self, key: &[u8]) {
-        self.keys.extend_from_slice(key);
-        self.key_ends.push(self.keys.len() as u64);
+    /// Joins each two groups.
+    fn thin_out(&mut self) {
+        let (groups, keys) = (std::mem::take(&mut self.groups), std::mem::take(&mut self.keys));
+        self.apart *= 2;
+        for pair in (0..groups.len()).step_by(2).map(|at| at..groups.len().min(at + 2)) {
+            let start = pair.start.checked_sub(1).map_or(0, |before| groups[before].key_end);
+            let first = groups[pair.start];
+            self.keys.extend_from_slice(&keys[start as usize..first.key_end as usize]);
+            let entry_bytes = groups[pair].iter().map(|group| group.entry_bytes).sum();
+            let key_end = self.keys.len() as u64;
+            self.groups.push(Group { entry_bytes, key_end, ..first });
+        }
+    }
+
+    /// Bytes of entries of the block that began last.
+    fn end_block(&mut self, entry_bytes: usize) {
+        if let Some(group) = self.groups.last_mut() {
+            group.entry_bytes += entry_bytes as u64;
+        }
     }
 
     fn key(&self, number: usize) -> &[u8] {
-        let start = number.checked_sub(1).map_or(0, |previous| self.key_ends[previous] as usize);
-        &self.keys[start..self.key_ends[number] as usize]
+        let start = number.checked_sub(1).map_or(0, |before| self.groups[before].key_end as usize);
+        &self.keys[start..self.groups[number].key_end as usize]
     }
 
-    fn blocks(&self) -> usize {
-        self.entry_bytes.len()
-    }
-
-    /// First of the blocks with keys whose key is not less than `bound`; how many blocks there are if
-    /// none is.
+    /// The first group whose key is not less than `bound`; how many there are if none is.
     fn lower_bound(&self, bound: &[u8]) -> usize {
-        let (mut low, mut high) = (0, self.key_ends.len());
+        let (mut low, mut high) = (0, self.groups.len());
         while low < high {
             let middle = low.midpoint(high);
             if self.key(middle) < bound { low = middle + 1 } else { high = middle }
         }
-        (low * self.apart).min(self.blocks())
+        low
     }
 
     fn shrink(&mut self) {
-        self.offsets.shrink_to_fit();
+        self.groups.shrink_to_fit();
         self.keys.shrink_to_fit();
-        self.key_ends.shrink_to_fit();
-        self.entry_bytes.shrink_to_fit();
+    }
+
+    fn bytes(&self) -> usize {
+        self.groups.len() * size_of::<Group>() + self.keys.len()
     }
 
     fn memory_bytes(&self) -> usize {
-        8 * self.offsets.capacity()
-            + self.keys.capacity()
-            + 8 * self.key_ends.capacity()
-            + 4 * self.entry_bytes.capacity()
+        self.groups.capacity() * size_of::<Group>() + self.keys.capacity()
+    }
+}
+
+/// Where a reader of a spilled run is.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    /// The next block, and its start in the file.
+    block: usize,
+    offset: u64,
+    /// Bytes of it; None before its header was read.
+    len: Option<usize>,
+    /// The block behind the last that is read.
+    end: usize,
+}
+
+impl Cursor {
+    /// How many blocks are left.
+    pub(crate) fn left(&self) -> usize {
+        self.end.saturating_sub(self.block)
+    }
+
+    /// The block read last.
+    pub(crate) fn last(&self) -> usize {
+        self.block.saturating_sub(1)
     }
 }
 
@@ -131,6 +167,8 @@ pub(crate) struct RunFile {
     pub(crate) file_bytes: u64,
     /// Bytes of the longest entry.
     pub(crate) entry_bytes_max: usize,
+    /// Bytes of the longest block on disk.
+    block_bytes_max: usize,
     index: BlockIndex,
 }
 
@@ -142,23 +180,23 @@ impl RunFile {
 
     /// Keys of the run, each with the bytes of entries from it to the next.
     pub(crate) fn samples(&self) -> impl Iterator<Item = (Cow<'_, [u8]>, u64)> {
-        let parts = self.index.entry_bytes.chunks(self.index.apart).enumerate();
-        parts.map(|(number, blocks)| {
-            (self.index.key(number).into(), blocks.iter().copied().map(u64::from).sum())
-        })
+        let groups = self.index.groups.iter().enumerate();
+        groups.map(|(number, group)| (self.index.key(number).into(), group.entry_bytes))
     }
 
-    /// About how many entries are in some of the blocks.
-    pub(crate) fn keys_in(&self, blocks: &Range<usize>) -> usize {
-        self.entries as usize / self.index.blocks().max(1) * blocks.len()
+    /// About how many entries are in so many blocks.
+    pub(crate) fn keys_in(&self, blocks: usize) -> usize {
+        self.entries as usize / self.index.blocks.max(1) * blocks
     }
 
     /// The blocks that can hold keys from `start` on and before `end`.
-    pub(crate) fn blocks(&self, start: &[u8], end: Option<&[u8]>) -> Range<usize> {
+    pub(crate) fn blocks(&self, start: &[u8], end: Option<&[u8]>) -> Cursor {
+        let BlockIndex { groups, blocks, apart, .. } = &self.index;
         // What comes before may end with keys from `start` on.
-        let first = self.index.lower_bound(start).saturating_sub(self.index.apart);
-        let last = end.map_or(self.index.blocks(), |end| self.index.lower_bound(end));
-        first..last.max(first)
+        let first = self.index.lower_bound(start).saturating_sub(1);
+        let end = end.map_or(*blocks, |end| (self.index.lower_bound(end) * apart).min(*blocks));
+        let offset = groups.get(first).map_or(self.file_bytes, |group| group.offset);
+        Cursor { block: first * apart, offset, len: None, end }
     }
 
     /// How many of the last blocks of [`RunFile::blocks`] can hold keys that are not before the end.
@@ -166,21 +204,38 @@ impl RunFile {
         self.index.apart
     }
 
-    /// Reads a block as stored and has `decode` make sense of it.
+    /// Reads the next block as stored, with the header of the one behind it, and has `decode` make sense of it.
     pub(crate) fn read(
         &self,
-        block: usize,
+        cursor: &mut Cursor,
         stored: &mut Vec<u8>,
         decode: impl FnOnce(&[u8]) -> std::result::Result<(), Damage>,
     ) -> Result<()> {
-        let (start, end) = (self.index.offsets[block], self.index.offsets[block + 1]);
-        stored.resize((end - start) as usize, 0);
-        self.file.read_exact_at(stored, start).map_err(|source| Error::Read {
-            dir: self.dir.path.to_path_buf(),
-            run: self.number,
-            block,
-            source,
-        })?;
+        let block = cursor.block;
+        let (offset, rest) = (cursor.offset, self.file_bytes - cursor.offset);
+        let read = |len: usize, stored: &mut Vec<u8>| {
+            stored.resize(rest.min(len as u64) as usize, 0);
+            self.file.read_exact_at(stored, offset).map_err(|source| Error::Read {
+                dir: self.dir.path.to_path_buf(),
+                run: self.number,
+                block,
+                source,
+            })
+        };
+        // A damaged length is found by the checksum of what has that length.
+        let len_of = |header: &[u8]| block_len(header).map(|len| len.min(self.block_bytes_max));
+        let len = match cursor.len {
+            Some(len) => len,
+            None => {
+                read(HEADER_LEN, stored)?;
+                len_of(stored).unwrap_or_default()
+            }
+        };
+        read(len + HEADER_LEN, stored)?;
+        let len = len.min(stored.len());
+        cursor.len = len_of(&stored[len..]);
+        (cursor.block, cursor.offset) = (block + 1, offset + len as u64);
+        stored.truncate(len);
         decode(stored)
             .map_err(|Damage { what, seen, expected }| self.corrupt(block, what, seen, expected))
     }
@@ -235,6 +290,7 @@ impl RunWriter {
             entry_bytes: 0,
             file_bytes: 0,
             entry_bytes_max: 0,
+            block_bytes_max: 0,
             index: BlockIndex::default(),
         };
         Ok(RunWriter {
@@ -263,8 +319,8 @@ impl RunWriter {
             self.end_block()?;
         }
         if self.block.is_empty() {
-            let bytes_max = self.budget.index_keys_bytes_max(key.len());
-            self.run.index.begin_block(key, bytes_max);
+            let bytes_max = self.budget.index_bytes_max(key.len());
+            self.run.index.begin_block(self.run.file_bytes, key, bytes_max);
         }
         let start = self.block.len();
         // Bare keys come with 0, and store none.
@@ -280,13 +336,14 @@ impl RunWriter {
             return Ok(());
         }
         let start = self.pending.len();
-        self.run.index.offsets.push(self.run.file_bytes);
-        self.run.index.entry_bytes.push(self.block.len() as u32);
+        self.run.index.end_block(self.block.len());
         let zstd = self.budget.zstd_above_ns.is_some_and(|limit| self.write_ns() > limit);
         self.blocks
             .write(&self.block, self.block_count, zstd, &mut self.pending)
             .map_err(|source| self.failed(source))?;
-        self.run.file_bytes += (self.pending.len() - start) as u64;
+        let stored = self.pending.len() - start;
+        self.run.block_bytes_max = self.run.block_bytes_max.max(stored);
+        self.run.file_bytes += stored as u64;
         self.run.entries += self.block_count as u64;
         self.run.entry_bytes += self.block.len() as u64;
         self.block.clear();
@@ -329,10 +386,8 @@ impl RunWriter {
     pub(crate) fn finish(mut self) -> Result<RunFile> {
         self.end_block()?;
         self.flush()?;
-        self.run.index.offsets.push(self.run.file_bytes);
-        let BlockIndex { offsets, key_ends, entry_bytes, apart, .. } = &self.run.index;
-        assert!(offsets.len() == entry_bytes.len() + 1);
-        assert!(key_ends.len() == entry_bytes.len().div_ceil(*apart));
+        let BlockIndex { groups, blocks, apart, .. } = &self.run.index;
+        assert!(groups.len() == blocks.div_ceil(*apart));
         self.run.index.shrink();
         Ok(self.run)
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::block::BlockReader;
 use crate::entry::{EntryAt, EntryShape};
 use crate::error::Result;
-use crate::file::RunFile;
+use crate::file::{Cursor, RunFile};
 use crate::keys::Keys;
 use crate::run::{EncodedRun, lower_bound};
 
@@ -28,7 +28,7 @@ impl BlockBuffers {
 struct Rest<'a> {
     run: &'a RunFile,
     /// Blocks not yet read.
-    left: Range<usize>,
+    cursor: Cursor,
     /// Cleared when an entry of the range was found: none after it is less.
     start: &'a [u8],
     end: Option<&'a [u8]>,
@@ -36,37 +36,41 @@ struct Rest<'a> {
 
 impl<'a> Rest<'a> {
     fn new(run: &'a RunFile, start: &'a [u8], end: Option<&'a [u8]>) -> Rest<'a> {
-        Rest { run, left: run.blocks(start, end), start, end }
+        Rest { run, cursor: run.blocks(start, end), start, end }
     }
 
     fn has_more(&self) -> bool {
-        !self.left.is_empty()
+        self.cursor.left() > 0
     }
 
     /// About how many entries the blocks hold.
     fn left(&self) -> usize {
-        self.run.keys_in(&self.left)
+        self.run.keys_in(self.cursor.left())
     }
 
     /// Replaces `keys` with those of the next block; false if there is none.
     fn next_keys(&mut self, buffers: &mut BlockBuffers, keys: &mut Keys) -> Result<bool> {
-        let Some(block) = self.left.next() else { return Ok(false) };
+        if !self.has_more() {
+            return Ok(false);
+        }
         let BlockBuffers { reader, stored } = buffers;
-        self.run.read(block, stored, |stored| reader.read_keys(stored, keys))?;
+        self.run.read(&mut self.cursor, stored, |stored| reader.read_keys(stored, keys))?;
         Ok(true)
     }
 
     /// Replaces `bytes` with the entries of the next block; false if there is none.
     fn next_entries(&mut self, buffers: &mut BlockBuffers, bytes: &mut Vec<u8>) -> Result<bool> {
-        let Some(block) = self.left.next() else { return Ok(false) };
+        if !self.has_more() {
+            return Ok(false);
+        }
         let BlockBuffers { reader, stored } = buffers;
-        self.run.read(block, stored, |stored| reader.read(stored, bytes))?;
+        self.run.read(&mut self.cursor, stored, |stored| reader.read(stored, bytes))?;
         Ok(true)
     }
 
     /// The range's end, if the block read last can reach beyond it.
     fn end_of_last(&self) -> Option<&'a [u8]> {
-        self.end.filter(|_| self.left.len() < self.run.blocks_at_end())
+        self.end.filter(|_| self.cursor.left() < self.run.blocks_at_end())
     }
 
     /// Takes note of what lies in the range of the block read last.
@@ -243,9 +247,8 @@ impl<'a> EntrySource<'a> {
     #[cold]
     fn damaged(&self) -> crate::error::Error {
         match &self.rest {
-            Some(Rest { run, left, .. }) => {
-                let block = left.start.saturating_sub(1);
-                run.corrupt(block, "an entry's end", self.at as u64, self.end as u64)
+            Some(Rest { run, cursor, .. }) => {
+                run.corrupt(cursor.last(), "an entry's end", self.at as u64, self.end as u64)
             }
             None => unreachable!("entries in memory are as they were encoded"),
         }

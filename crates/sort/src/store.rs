@@ -1,7 +1,7 @@
 //! Keeps sorted runs within a budget, spilling when it is used up.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,13 @@ use crate::file::{RunFile, RunWriter, SpillDir};
 use crate::merge::{Merge, MergeRuns, Merges};
 use crate::range::{self, KeyRange};
 use crate::run::MemoryRun;
+
+/// Stores of this process, whose runs share the files that it may have open.
+static STORES: AtomicUsize = AtomicUsize::new(0);
+/// Part of these files that is for runs; the other is for inputs, connections and the rest.
+const OPEN_FILES_SHARE: usize = 2;
+/// Runs of a store that may be open in any case: two are merged into a third.
+const FILES_MIN: usize = 2;
 
 /// The resources of a store.
 #[derive(Clone, Debug)]
@@ -67,6 +74,24 @@ pub struct RunStore {
     state: Mutex<State>,
     /// Memory came free, or a spill failed.
     changed: Condvar,
+    counted: Counted,
+}
+
+/// One of [`STORES`], until its runs are merged.
+#[derive(Debug)]
+struct Counted;
+
+impl Counted {
+    fn new() -> Counted {
+        STORES.fetch_add(1, Ordering::Relaxed);
+        Counted
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        STORES.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -119,6 +144,7 @@ impl RunStore {
             stop: options.stop,
             state: Mutex::default(),
             changed: Condvar::new(),
+            counted: Counted::new(),
         })
     }
 
@@ -235,7 +261,15 @@ impl RunStore {
             files: state.files,
             stats: state.stats,
             merges: Mutex::default(),
+            _counted: self.counted,
         })
+    }
+
+    /// Spilled runs beyond which some are merged into one.
+    fn files_max(&self, entry_bytes_max: usize) -> usize {
+        let stores = STORES.load(Ordering::Relaxed).max(1);
+        let open = disk::open_files_max() / OPEN_FILES_SHARE / stores;
+        self.budget.files_max(entry_bytes_max).min(open.max(FILES_MIN))
     }
 
     fn too_small(&self, state: &State) -> Error {
@@ -254,7 +288,7 @@ impl RunStore {
     ) -> Result<MutexGuard<'a, State>> {
         let bytes = runs.iter().map(MemoryRun::memory_bytes).sum();
         let mut state = self.spill(state, runs, bytes)?;
-        if state.files.len() > self.budget.files_max(state.entry_bytes_max) {
+        if state.files.len() > self.files_max(state.entry_bytes_max) {
             let free = self.budget.room().saturating_sub(state.used).min(bytes);
             state = self.premerge(state, free)?;
         }
@@ -277,6 +311,10 @@ impl RunStore {
     }
 
     /// Merges the smallest spilled runs into one, as many as `free` bytes of the room allow.
+    ///
+    /// A run larger than all before it together is left alone: then each byte is written as often as runs double,
+    /// not with every merge. Two of three runs at most are merged: the smaller ones, which have two thirds of the
+    /// bytes at most, are there twice for a while.
     fn premerge<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -287,15 +325,16 @@ impl RunStore {
         }
         let source_bytes = self.budget.source_bytes(state.entry_bytes_max);
         state.files.sort_unstable_by_key(|run| run.file_bytes);
-        let mut bytes = 0;
-        let mut count = 0;
-        for run in &state.files {
+        let most = (2 * state.files.len()).div_ceil(3);
+        let (mut bytes, mut file_bytes, mut count) = (0, 0, 0);
+        for run in &state.files[..most] {
             // A block, and as much for the new index as the old one has.
             let more = source_bytes + run.memory_bytes();
-            if bytes + more > free {
+            if bytes + more > free || (count >= 2 && run.file_bytes > file_bytes) {
                 break;
             }
             bytes += more;
+            file_bytes += run.file_bytes;
             count += 1;
         }
         if count < 2 {
@@ -470,6 +509,7 @@ pub struct Runs {
     files: Vec<RunFile>,
     stats: SortStats,
     merges: Mutex<Merges>,
+    _counted: Counted,
 }
 
 impl Runs {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use disk::File;
 use job::error::Error;
 use job::stop::Stop;
+use server::Interrupt;
 use sort::{KeyRange, Runs};
 
 use crate::duplicates::loser::Loser;
@@ -40,6 +41,7 @@ impl Losers {
         sorted: &Runs,
         memory_bytes_max: usize,
         folder: &Path,
+        interrupt: &Interrupt,
     ) -> Result<Losers, Stop> {
         let count = sorted.entries();
         let bytes = count * Loser::BYTES as u64;
@@ -58,6 +60,7 @@ impl Losers {
             let next = merge.next()?;
             buffer.extend_from_slice(next.map_or(&[], |(loser, _)| loser));
             if buffer.len() == BUFFER_BYTES || next.is_none() {
+                interrupt.check()?;
                 crc = crc32c::crc32c_append(crc, &buffer);
                 kept.append(&buffer, &mut offset)?;
                 buffer.clear();
@@ -196,7 +199,8 @@ mod tests {
             Loser { place, index: 3, winner: Place::new(0, row + 1, 1) }.push(&mut buffer);
         }
         store.add(buffer.sort(0)).unwrap();
-        Losers::new(&store.finish().unwrap(), memory_bytes_max, folder).unwrap()
+        Losers::new(&store.finish().unwrap(), memory_bytes_max, folder, &Interrupt::default())
+            .unwrap()
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use job::options::OnDuplicate;
 use job::stop::Stop;
+use server::Interrupt;
 use sort::{KeyRange, Runs};
 
 use crate::duplicates::groups::Member;
@@ -43,10 +44,10 @@ impl Holder {
 
 /// Goes through all members of `groups` groups in input order; gives the losers in no order.
 pub(crate) fn replay(
-    members: &Runs,
-    groups: u64,
+    (members, groups): (&Runs, u64),
     on_duplicate: OnDuplicate,
     (memory_bytes_max, folder): (usize, &Path),
+    interrupt: &Interrupt,
     mut lose: impl FnMut(Loser) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let is_replace = on_duplicate.replaces();
@@ -65,6 +66,7 @@ pub(crate) fn replay(
         let next = merge.next()?.map(|(bytes, _)| Member::from_bytes(bytes));
         let is_same = |first: &Member| next.is_some_and(|next| next.place == first.place);
         if !row.first().is_none_or(is_same) {
+            interrupt.check()?;
             if is_replace {
                 replay.replace(&row, number, &mut lose)?;
             } else {

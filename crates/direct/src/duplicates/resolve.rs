@@ -91,7 +91,8 @@ impl Resolver<'_> {
             drop(keys);
             (self.replay(&output.finish()?, groups)?, is_in_order)
         };
-        let losers = Losers::new(&losers, self.memory.run_bytes / 16, &self.temp_dir)?;
+        let memory_bytes_max = self.memory.run_bytes / 16;
+        let losers = Losers::new(&losers, memory_bytes_max, &self.temp_dir, self.interrupt)?;
         Ok(Resolved { losers, replaced: replacing.finish(), is_in_order })
     }
 
@@ -131,8 +132,7 @@ impl Resolver<'_> {
             losers.add(buffer.sort(run))
         };
         let tables = (self.memory.run_bytes / 4, self.temp_dir.as_path());
-        replay(members, groups, self.on_duplicate, tables, |loser| {
-            self.interrupt.check()?;
+        replay((members, groups), self.on_duplicate, tables, self.interrupt, |loser| {
             loser.push(&mut buffer);
             if buffer.bytes() > self.memory.entry_bytes {
                 sort(&mut buffer)?;

@@ -86,7 +86,9 @@ pub(crate) fn check_page(
     writer: Writer,
 ) -> Result<PageSummary, Corrupt> {
     let Some(part) = Part::of(page) else { return Ok(PageSummary::default()) };
-    let is_chain = fil_header(page).page_type.get() == page_type::BLOB;
+    let kind = fil_header(page).page_type.get();
+    let is_chain = kind == page_type::BLOB;
+    let level = (kind == page_type::LOB_FIRST).into();
     let next = if is_chain { view::<BlobHeader>(page, BODY).next.get() } else { FIL_NULL };
     let (bytes, bytes_max) = (part.len, part.room.len());
     let bytes_min = match writer {
@@ -99,12 +101,11 @@ pub(crate) fn check_page(
         return Err(Corrupt::at(page_no, BODY, Rule::OffPage, seen, expected));
     }
     let kind = PageKind::OffPage;
-    Ok(PageSummary { kind, next, records: bytes as u16, ..PageSummary::default() })
+    Ok(PageSummary { kind, level, next, records: bytes as u16, ..PageSummary::default() })
 }
 
 /// The parts of all off-page values, chained or listed.
 pub(crate) struct Chains<'a> {
-    format: SpaceFormat,
     source: &'a dyn PageSource,
     summaries: &'a [PageSummary],
     /// A bit for each page of the file.
@@ -123,9 +124,9 @@ impl<'a> Chains<'a> {
         seen: &'a mut [u64],
         violations: &'a mut Violations,
     ) -> Chains<'a> {
-        let (format, source) = (verifier.map.format, verifier.source);
+        let source = verifier.source;
         let (first, entries) = (page_buffer(), LobEntries::new());
-        Chains { format, source, summaries, seen, violations, first, entries }
+        Chains { source, summaries, seen, violations, first, entries }
     }
 
     /// Follows every reference to its end: each page once, bytes as referenced, no page left over.
@@ -140,7 +141,7 @@ impl<'a> Chains<'a> {
     ) -> Result<Vec<u32>, ReadError> {
         let mut damaged = false;
         for reference in references {
-            let followed = match self.is_chain(reference.first)? {
+            let followed = match self.is_chain(reference.first) {
                 true => self.follow(reference),
                 false => self.follow_entries(reference)?,
             };
@@ -161,15 +162,9 @@ impl<'a> Chains<'a> {
     }
 
     /// True if each page of a value names the next, as everywhere but in MySQL's own values.
-    fn is_chain(&mut self, first: u32) -> Result<bool, ReadError> {
+    fn is_chain(&self, first: u32) -> bool {
         let summary = self.summaries.get(first as usize);
-        if !self.format.has_lobs()
-            || summary.is_none_or(|summary| summary.kind != PageKind::OffPage)
-        {
-            return Ok(true);
-        }
-        read_page(self.source, first, &mut self.first)?;
-        Ok(fil_header(&self.first).page_type.get() != page_type::LOB_FIRST)
+        summary.is_none_or(|page| page.kind != PageKind::OffPage || page.level == 0)
     }
 
     /// Follows a chain of pages. Gives the rule it breaks; none if that was said already.
@@ -183,11 +178,12 @@ impl<'a> Chains<'a> {
         has_bytes(reference, found)
     }
 
-    /// Follows the entries of the first page, which was read.
+    /// Follows the entries of the first page.
     fn follow_entries(
         &mut self,
         reference: Reference,
     ) -> Result<Result<(), Option<Corrupt>>, ReadError> {
+        read_page(self.source, reference.first, &mut self.first)?;
         self.entries.begin(reference.first, &self.first);
         let mut found = 0;
         loop {

@@ -7,7 +7,7 @@ use crate::page_kind::PageKind;
 pub struct PageSummary {
     /// The kind of the page.
     pub kind: PageKind,
-    /// Index pages: level, 0 for a leaf.
+    /// Index pages: level, 0 for a leaf. Off-page values: 1 for the first page of a list of parts.
     pub level: u8,
     /// Index pages: position of the index in [`crate::space_map::SpaceMap::indexes`].
     pub index: u16,

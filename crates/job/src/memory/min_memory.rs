@@ -3,6 +3,7 @@
 use super::{LEAST_BYTES, Memory, PROGRAM_BYTES, VERIFY_PAGE_BYTES};
 use crate::error::Error;
 use innodb::ids::PAGE_SIZE;
+use innodb::verify::RUN_PAGES;
 
 /// Step of the search for the smallest memory.
 const STEP_BYTES: u64 = 1 << 20;
@@ -28,7 +29,8 @@ impl MinMemory {
 
     /// The minimum for verifying a file.
     pub fn of_verifying(file_bytes: u64) -> MinMemory {
-        let bytes = PROGRAM_BYTES + MinMemory::verifying_bytes(file_bytes);
+        let pages_bytes = (RUN_PAGES * PAGE_SIZE) as u64;
+        let bytes = PROGRAM_BYTES + MinMemory::verifying_bytes(file_bytes) + pages_bytes;
         let why = format!("verifying a file of {} needs that much", disk::size::show(file_bytes));
         MinMemory { bytes, why: Some(why) }
     }
@@ -113,7 +115,7 @@ mod tests {
     #[test]
     fn an_error_says_how_much_would_do_and_why() {
         let error = MinMemory::of_verifying(1 << 40).check(64 << 20).unwrap_err().to_string();
-        let said = "is too small: at least 4116 MiB is needed: verifying a file of 1.10 TB needs that much";
+        let said = "is too small: at least 4120 MiB is needed: verifying a file of 1.10 TB needs that much";
         assert!(error.ends_with(said), "{error}");
         assert!(MinMemory::of_verifying(10 << 30).check(64 << 20).is_ok());
         let error = MinMemory::of_any(5 << 20).or(MinMemory::of_any(0)).refuse(1).to_string();

@@ -1,13 +1,14 @@
 //! Threads, memory and folders of a load, and the sizes of its batches and pages.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use face::option::{BATCH_BYTES, BATCH_ROWS, CONNECTIONS, MAX_RATE};
+use face::option::{BATCH_BYTES, BATCH_ROWS, CONNECTIONS, MAX_RATE, MEMORY, TEMP_DIR};
 
 use crate::error::Error;
 use crate::machine;
 use crate::memory::Memory;
+use crate::space::{is_in_memory, is_writable};
 
 /// Sizes of batches that the logical path otherwise finds by itself while it loads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +68,7 @@ pub struct ResourceLimits {
     /// Bytes of a file built for IMPORT that may be left to the page cache until then. Default:
     /// [`machine::page_cache_bytes`].
     pub page_cache_bytes: Option<u64>,
-    /// The folder that sorted runs spill to. Default: the system's temporary folder.
+    /// The folder that sorted runs spill to. Default: [`default_temp_dir`].
     pub temp_dir: PathBuf,
     /// Fixed sizes of the logical path's batches. Default: found.
     pub batches: Batches,
@@ -93,7 +94,7 @@ impl Default for ResourceLimits {
             threads: default_threads(),
             memory_bytes_max: default_memory_bytes(),
             page_cache_bytes: None,
-            temp_dir: std::env::temp_dir(),
+            temp_dir: default_temp_dir(),
             batches: Batches::default(),
             fill: Fill::default(),
             shares: None,
@@ -101,6 +102,34 @@ impl Default for ResourceLimits {
             defer_indexes: None,
         }
     }
+}
+
+impl ResourceLimits {
+    /// A note for a load that sorts in memory what was to be on a disk.
+    pub fn temp_dir_note(&self) -> Option<String> {
+        is_in_memory(&self.temp_dir).then(|| {
+            format!(
+                "sorted runs in {} take memory beside {MEMORY}, because that folder is a RAM disk; {TEMP_DIR} \
+                 names a folder on a disk",
+                self.temp_dir.display()
+            )
+        })
+    }
+}
+
+/// The system's temporary folder. Where that is a RAM disk, as `/tmp` of many systems, and nobody chose it, `/var/tmp`.
+pub fn default_temp_dir() -> PathBuf {
+    let system = std::env::temp_dir();
+    let is_chosen = std::env::var_os("TMPDIR").is_some();
+    match !is_chosen && is_in_memory(&system) {
+        true => on_disk(system, Path::new("/var/tmp")),
+        false => system,
+    }
+}
+
+/// The other folder if it is on a disk and can be used.
+fn on_disk(folder: PathBuf, other: &Path) -> PathBuf {
+    if is_writable(other) && !is_in_memory(other) { other.to_owned() } else { folder }
 }
 
 fn default_threads() -> usize {
@@ -112,4 +141,21 @@ fn default_threads() -> usize {
 /// of what `ulimit` leaves.
 pub fn default_memory_bytes() -> u64 {
     machine::memory_bytes() / 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorted_runs_go_to_a_disk_if_there_is_one() {
+        let memory = PathBuf::from("/dev/shm");
+        let limits = |temp_dir| ResourceLimits { temp_dir, ..ResourceLimits::default() };
+        assert!(limits(memory.clone()).temp_dir_note().is_some());
+        let disk = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        assert_eq!(limits(disk.clone()).temp_dir_note(), None);
+        assert_eq!(on_disk(memory.clone(), &disk), disk);
+        assert_eq!(on_disk(memory.clone(), Path::new("/no such folder")), memory);
+        assert_eq!(on_disk(memory.clone(), Path::new("/dev/shm/.")), memory);
+    }
 }

@@ -143,6 +143,54 @@ fn spilled_runs_too_many_for_one_pass_are_merged_before() {
     assert!(collect(&runs, &KeyRange::all()) == expected);
 }
 
+/// Adds so many chunks of 500 bare keys of 8 bytes.
+pub(crate) fn add_keys(store: &RunStore, chunks: std::ops::Range<u64>) {
+    let shape = shape(Some(8), false);
+    for ordinal in chunks {
+        let mut buffer = SortBuffer::new(shape);
+        noise(ordinal + 1).take(500).for_each(|key| buffer.push(&key.to_be_bytes(), &[]));
+        store.add(buffer.sort(ordinal)).unwrap();
+    }
+}
+
+/// Goes through all entries, which ascend.
+pub(crate) fn count(runs: &Runs) -> u64 {
+    let (all, mut before, mut count) = (KeyRange::all(), Vec::new(), 0);
+    let mut merge = runs.merge(&all).unwrap();
+    while let Some((key, _)) = merge.next().unwrap() {
+        assert!(before.as_slice() <= key);
+        before.clear();
+        before.extend_from_slice(key);
+        count += 1;
+    }
+    count
+}
+
+/// The large run of all merges before was written once more with each merge.
+#[test]
+fn merges_of_spilled_runs_write_each_entry_a_few_times() {
+    let store = store(shape(Some(8), false), TINY, 1);
+    add_keys(&store, 0..2_000);
+    let runs = store.finish().unwrap();
+    let stats = *runs.stats();
+    assert!(stats.premerges > 20, "{stats:?}");
+    assert!(stats.spilled_entry_bytes < 8 * stats.entry_bytes, "{stats:?}");
+    assert_eq!(count(&runs), 1_000_000);
+}
+
+/// The places of all blocks were kept, so a long input was refused when all of it had been read.
+#[test]
+fn a_long_input_needs_no_more_memory_than_a_short_one() {
+    let shape = shape(Some(8), false);
+    let memory = RunStore::memory_bytes_min(&shape, 1);
+    let store = store(shape, memory, 1);
+    add_keys(&store, 0..3_000);
+    let runs = store.finish().unwrap();
+    let peak = runs.stats().memory_bytes_peak;
+    assert!(peak <= memory, "{peak} of {memory}");
+    assert_eq!(count(&runs), 1_500_000);
+}
+
 #[test]
 fn a_run_larger_than_the_budget_goes_to_disk() {
     let shape = shape(Some(8), false);
