@@ -1,7 +1,7 @@
 //! The direct path: build the tablespace, have the server adopt it, swap it in.
 //!
 //! Step by step, each between two journal lines: inspect, staging table ([`prepare`](crate::prepare)), rows,
-//! indexes, verify ([`build`]), import ([`Unplaced::import`]), publish. docs/reference/journal.md says what a
+//! indexes, verify ([`build`]), import ([`Unplaced::import`]), publish. docs/reference/crashes.md says what a
 //! crash in each leaves. Between these calls the connections may work at other targets.
 
 use std::collections::HashMap;
