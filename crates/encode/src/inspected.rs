@@ -116,8 +116,6 @@ impl Inspected {
             self.unfit.extend((count > PARTITIONS_MAX).then(|| {
                 format!("{count} partitions: the direct path builds {PARTITIONS_MAX} at most")
             }));
-            let table =
-                &constants::with_constants(table, &self.constants, &self.fields, &self.convert)?;
             let router = Router::new(table, by, &self.convert, &collations);
             self.router = router.map_err(|reason| self.unfit.push(reason)).ok();
         }
