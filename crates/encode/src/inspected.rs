@@ -143,8 +143,13 @@ impl Inspected {
             let names = options.input.columns.clone().or(header).unwrap_or_default();
             let keys = json_keys::keys(&fields, (&names, &pointers), &settled, &convert.time_zone);
             let take = |read_as: &mut ReadAs| {
+            let late_names = match options.input.columns {
+                None => json_keys::late_names(&fields, table, &options.rows),
+                Some(_) => Vec::new(),
+            };
                 (read_as.keys, read_as.time_zone) = (keys.into(), convert.time_zone.clone());
             };
+                read_as.late_names = late_names.into();
             source.change(take).map_err(usage)?;
         }
         let is_bound = |position: usize| {

@@ -13,8 +13,7 @@ use crate::formats::is_named;
 /// that every record must have, and defaults that differ from row to row. Updates of existing rows would set moments
 /// anew.
 pub(crate) fn add_columns(fields: &mut InputFields, table: &Table, rows: &RowOptions) {
-    for (at, column) in table.columns.iter().enumerate() {
-        let is_set = rows.constants.iter().any(|(name, _)| is_named(column, name));
+    for (at, column) in missing(fields, table, rows) {
         let has_default = match column.default {
             DefaultValue::Null | DefaultValue::Constant(_) | DefaultValue::ConstantUtc(_) => true,
             DefaultValue::Expression(_) => {
@@ -23,14 +22,29 @@ pub(crate) fn add_columns(fields: &mut InputFields, table: &Table, rows: &RowOpt
             }
             DefaultValue::None => false,
         };
-        if column.generated.is_none()
-            && (has_default || column.auto_increment)
-            && !fields.columns.contains(&Some(at))
-            && !is_set
-        {
+        if has_default || column.auto_increment {
             fields.columns.push(Some(at));
         }
     }
+}
+
+/// The names of the columns that no record may have, because neither a field nor [`add_columns`] goes to them.
+pub(crate) fn late_names(fields: &InputFields, table: &Table, rows: &RowOptions) -> Vec<Vec<u8>> {
+    let missing = missing(fields, table, rows).into_iter();
+    missing.map(|(_, column)| column.name.clone().into_bytes()).collect()
+}
+
+/// The columns that the input may have values for, and that no field goes to.
+fn missing<'t>(
+    fields: &InputFields,
+    table: &'t Table,
+    rows: &RowOptions,
+) -> Vec<(usize, &'t Column)> {
+    let is_missing = |(at, column): &(usize, &Column)| {
+        let is_set = rows.constants.iter().any(|(name, _)| is_named(column, name));
+        column.generated.is_none() && !fields.columns.contains(&Some(*at)) && !is_set
+    };
+    table.columns.iter().enumerate().filter(is_missing).collect()
 }
 
 /// The names of fields with those that have pointers; fields that pointers lead through are left out unless they are

@@ -137,6 +137,9 @@ pub struct ReadAs {
     /// How fields are written that are not as the server reads them.
     pub formats: Arc<Formats>,
     /// The session's zone, for moments in rows that are written down. Default UTC.
+    /// Names of fields that no record may have: columns that the first records lack, without a value for records
+    /// that lack them.
+    pub late_names: Arc<[Vec<u8>]>,
     pub time_zone: Zone,
     /// Size a chunk is filled to before it is cut, in bytes. Default 4 MiB.
     pub chunk_bytes: usize,
@@ -153,6 +156,7 @@ impl Default for ReadAs {
             formats: Arc::default(),
             time_zone: Zone::UTC,
             chunk_bytes: 4 << 20,
+            late_names: Arc::default(),
             record_bytes_max: ReadAs::RECORD_BYTES_MAX,
         }
     }

@@ -461,7 +461,7 @@ impl Source for FileSource {
     fn reader(&self) -> Box<dyn Reader> {
         let read_as = &self.facts.read_as;
         if let Some(json) = self.dialect.json {
-            return Box::new(JsonReader::new(json, self.keys(), &read_as.formats));
+            return Box::new(JsonReader::new(json, self.keys(), read_as));
         }
         let formats = Arc::clone(&read_as.formats);
         self.dialect.reader_of(self.isa, Some(formats).filter(|formats| !formats.is_empty()))
