@@ -20,7 +20,7 @@ use crate::kind::Kind;
 use crate::options::{ColumnMatching, ColumnarOptions};
 use crate::parts::{self, PartKey};
 use crate::room::Room;
-use crate::shared::{OpenFile, Shared};
+use crate::shared::{FILES_OPEN_MAX, OpenFile, Shared};
 
 /// Values of a chunk at most, so that most buffers of a column stay below the size from which the allocator maps and
 /// unmaps each. Of few columns there are more rows: readers give the decoder of a column to each other once a chunk.
@@ -117,7 +117,9 @@ impl ColumnarSource {
         let inputs = files.iter().map(file).collect();
         let ahead = ahead_bytes(&files, *memory_bytes);
         let memory_bytes = *memory_bytes - ahead;
-        files.iter().for_each(|file| file.prepare(ahead as usize / parts::OPEN_MAX, &options.stop));
+        // Each open file has a part of it.
+        let of_file = ahead as usize / files.len().clamp(1, FILES_OPEN_MAX);
+        files.iter().for_each(|file| file.prepare(of_file, &options.stop));
         let options = ColumnarOptions { memory_bytes, ..options };
         let shared = Shared::new(kind, files, &options);
         let mut needed = 0;
