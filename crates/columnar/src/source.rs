@@ -100,6 +100,21 @@ fn ahead_bytes(files: &[FoundInput], memory_bytes: u64) -> u64 {
     if is_remote { (memory_bytes / AHEAD_SHARE).min(AHEAD_BYTES_MAX) } else { 0 }
 }
 
+/// The note about a file with a stream of Arrow that has no end marker, as some programs write them, and as all that
+/// die leave them.
+fn end_note(file: &FoundInput) -> Option<String> {
+    let (bytes, input) = (file.bytes()?, file.open().ok()?);
+    let (mut start, mut end) = ([0; 6], [0; 4]);
+    let is_file = input.read_at(0, &mut start).ok()? < start.len() || &start == b"ARROW1";
+    input.read_at(bytes.checked_sub(end.len() as u64)?, &mut end).ok()?;
+    (!is_file && end != [0; 4]).then(|| {
+        format!(
+            "{} ends without the end marker of an Arrow stream: rows are missing if its writer was stopped",
+            file.path().display()
+        )
+    })
+}
+
 impl ColumnarSource {
     /// A source over these files, in this order, which are of this kind.
     ///
@@ -115,6 +130,10 @@ impl ColumnarSource {
         let file =
             |input: &FoundInput| InputFile { path: input.path().to_owned(), bytes: input.bytes() };
         let inputs = files.iter().map(file).collect();
+        let notes = match kind {
+            Kind::Arrow => files.iter().filter_map(end_note).collect(),
+            Kind::Parquet | Kind::Excel => Vec::new(),
+        };
         let ahead = ahead_bytes(&files, *memory_bytes);
         let memory_bytes = *memory_bytes - ahead;
         // Each open file has a part of it.
@@ -132,6 +151,7 @@ impl ColumnarSource {
         let room = needed.clamp(memory_bytes / ROOM_SHARE, memory_bytes);
         let facts = InputFacts {
             has_header: true,
+            notes,
             held_bytes: room + ahead,
             ..InputFacts::new(inputs, words(kind, &options))
         };
