@@ -1,5 +1,7 @@
 //! Input files as they are typed: patterns, `-`, endings, and character sets of two and four bytes.
 
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::slice;
 
@@ -66,18 +68,49 @@ impl FormatArg {
 }
 
 /// The files that were meant.
+///
+/// Errors: names that stand for no files, or for one file by two names.
 pub(crate) fn files(names: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     for name in names {
-        match is_url(name) {
-            true if remote::is_object_url(name) => {
-                found.append(&mut open_objects(&name.to_string_lossy())?);
-            }
-            true => found.push(open_url(&name.to_string_lossy())?),
-            false => found.append(&mut expanded(name)?),
+        found.extend(files_of(name)?.into_iter().map(|file| (name, file)));
+    }
+    check_same_files(&found)?;
+    Ok(found.into_iter().map(|(_, file)| file).collect())
+}
+
+/// The files that one name stands for.
+pub(crate) fn files_of(name: &PathBuf) -> Result<Vec<PathBuf>, Failure> {
+    match is_url(name) {
+        true if remote::is_object_url(name) => open_objects(&name.to_string_lossy()),
+        true => Ok(vec![open_url(&name.to_string_lossy())?]),
+        false => expanded(name),
+    }
+}
+
+/// Refuses a file that two names stand for, by a link or by two patterns: its rows would be loaded twice. Whoever
+/// types one name twice means that.
+fn check_same_files(found: &[(&PathBuf, PathBuf)]) -> Result<(), Failure> {
+    let mut known = HashMap::new();
+    for typed_file in found {
+        let (typed, file) = typed_file;
+        let identity = match std::fs::metadata(file) {
+            Ok(metadata) if metadata.is_file() => (metadata.dev(), metadata.ino(), None),
+            Err(_) if remote::is_looked_at(file) => (0, 0, Some(file)),
+            _ => continue,
+        };
+        let (first_typed, first) = *known.entry(identity).or_insert(typed_file);
+        if (first_typed, first) != (typed, file) {
+            return Err(Failure::usage(format!(
+                "{} ({}) and {} ({}) are the same file, whose rows would be loaded twice; name it once",
+                first.display(),
+                shown(first_typed).display(),
+                file.display(),
+                shown(typed).display()
+            )));
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 fn expanded(name: &PathBuf) -> Result<Vec<PathBuf>, Failure> {

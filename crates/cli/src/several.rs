@@ -174,7 +174,7 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
                 listed.extend(found.iter().cloned());
                 files.extend(found);
             }
-            false => files.append(&mut input::files(&[input::in_folder_of_store(path)])?),
+            false => files.append(&mut input::files_of(&input::in_folder_of_store(path))?),
         }
     }
     let tables = tables_of(&files, database, &maps)?;

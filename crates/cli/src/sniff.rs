@@ -114,7 +114,7 @@ fn agree(args: &LoadArgs, tables: &[LoadOptions], guesses: &mut [Sniffed]) -> Re
         *found = common_type::common(found, &column.sql_type);
     }
     for (options, sniffed) in tables.iter().zip(guesses.iter_mut()) {
-        let mut types = Vec::new();
+        let (mut types, mut guessed) = (Vec::new(), Vec::new());
         for column in &sniffed.columns {
             let of_all = common.get(&column.name.to_lowercase()).filter(|of_all| {
                 let is_text = sniffed.columnar.is_none();
@@ -133,11 +133,16 @@ fn agree(args: &LoadArgs, tables: &[LoadOptions], guesses: &mut [Sniffed]) -> Re
                     column.name
                 );
             }
+            if typed.is_none() && column.is_exact {
+                guessed.push(column.name.clone());
+            }
             let chosen = typed.or_else(|| of_all.cloned());
             types.extend(chosen.map(|chosen| (column.name.clone(), chosen)));
         }
         if !types.is_empty() {
             *sniffed = guess_table(args, options, types)?;
+            let columns = sniffed.columns.iter_mut();
+            columns.for_each(|column| column.is_exact = guessed.contains(&column.name));
         }
     }
     let is_unused = |(name, _): &&(String, String)| {
@@ -174,10 +179,10 @@ fn apply(args: &LoadArgs, options: &mut LoadOptions, sniffed: Sniffed) -> Result
     sniffed.charset.iter().try_for_each(|charset| input::set_charset(options, charset))
 }
 
-/// Columns whose values are not written as the server reads them, and how they are.
+/// Columns with the formats of their values, where the server's own reading does not do.
 fn formats(sniffed: &Sniffed) -> Vec<(String, String)> {
     let columns = sniffed.columns.iter();
-    columns.filter_map(|column| Some((column.name.clone(), column.format.clone()?))).collect()
+    columns.filter_map(|column| Some((column.name.clone(), column.format_words()?))).collect()
 }
 
 fn sniff_options(
@@ -463,7 +468,7 @@ fn json(sniffed: &Sniffed, command: &[String], into: &str) -> serde_json::Value 
                 "name": column.name,
                 "type": column.sql_type,
                 "nullable": sniffed.primary_key != Some(index),
-                "format": column.format,
+                "format": column.format_words(),
             })
         })
         .collect();

@@ -29,6 +29,23 @@ fn a_pipe_can_be_sorted_and_its_duplicates_have_lines() {
     twice.refused(2, &["/dev/stdin is a pipe and is named twice"]);
 }
 
+/// The rows of a file with a link beside it were loaded twice.
+#[test]
+fn a_file_with_two_names_is_refused() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT)");
+    let file = desk.home.file("2026-11-29.csv", "1\n");
+    std::os::unix::fs::symlink(&file, desk.home.path().join("latest.csv")).unwrap();
+    let pattern = desk.home.path().join("*.csv");
+    desk.load("t", &pattern, &[])
+        .refused(2, &["2026-11-29.csv", "latest.csv", "are the same file"]);
+    let narrow = desk.home.path().join("2026-*.csv");
+    desk.load("t", &file, &[narrow.to_str().unwrap()]).refused(2, &["are the same file"]);
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["0"]);
+    desk.load("t", &file, &[file.to_str().unwrap()]).done();
+    assert_eq!(desk.rows("SELECT a FROM t"), ["1", "1"]);
+}
+
 /// `inrush load - < FILE`, after others have read a part of it.
 #[test]
 fn a_file_at_stdin_is_read_from_where_it_is() {

@@ -19,7 +19,7 @@ use crate::parts::Parts;
 use crate::room::Room;
 
 /// Files that stay open: the one at hand, and those that readers still read.
-const OPEN_MAX: usize = 4;
+pub(crate) const FILES_OPEN_MAX: usize = 4;
 /// Sheets of workbooks that stay in memory, and the part of the memory for each.
 const SHEETS_OPEN_MAX: usize = 2;
 const SHEET_SHARE: u64 = 4;
@@ -108,7 +108,7 @@ impl Shared {
     }
 
     fn open_max(&self) -> usize {
-        if self.kind == Kind::Excel { SHEETS_OPEN_MAX } else { OPEN_MAX }
+        if self.kind == Kind::Excel { SHEETS_OPEN_MAX } else { FILES_OPEN_MAX }
     }
 
     /// The columns of the input.

@@ -20,7 +20,7 @@ use crate::kind::Kind;
 use crate::options::{ColumnMatching, ColumnarOptions};
 use crate::parts::{self, PartKey};
 use crate::room::Room;
-use crate::shared::{OpenFile, Shared};
+use crate::shared::{FILES_OPEN_MAX, OpenFile, Shared};
 
 /// Values of a chunk at most, so that most buffers of a column stay below the size from which the allocator maps and
 /// unmaps each. Of few columns there are more rows: readers give the decoder of a column to each other once a chunk.
@@ -100,6 +100,21 @@ fn ahead_bytes(files: &[FoundInput], memory_bytes: u64) -> u64 {
     if is_remote { (memory_bytes / AHEAD_SHARE).min(AHEAD_BYTES_MAX) } else { 0 }
 }
 
+/// The note about a file with a stream of Arrow that has no end marker, as some programs write them, and as all that
+/// die leave them.
+fn end_note(file: &FoundInput) -> Option<String> {
+    let (bytes, input) = (file.bytes()?, file.open().ok()?);
+    let (mut start, mut end) = ([0; 6], [0; 4]);
+    let is_file = input.read_at(0, &mut start).ok()? < start.len() || &start == b"ARROW1";
+    input.read_at(bytes.checked_sub(end.len() as u64)?, &mut end).ok()?;
+    (!is_file && end != [0; 4]).then(|| {
+        format!(
+            "{} ends without the end marker of an Arrow stream: rows are missing if its writer was stopped",
+            file.path().display()
+        )
+    })
+}
+
 impl ColumnarSource {
     /// A source over these files, in this order, which are of this kind.
     ///
@@ -115,9 +130,15 @@ impl ColumnarSource {
         let file =
             |input: &FoundInput| InputFile { path: input.path().to_owned(), bytes: input.bytes() };
         let inputs = files.iter().map(file).collect();
+        let notes = match kind {
+            Kind::Arrow => files.iter().filter_map(end_note).collect(),
+            Kind::Parquet | Kind::Excel => Vec::new(),
+        };
         let ahead = ahead_bytes(&files, *memory_bytes);
         let memory_bytes = *memory_bytes - ahead;
-        files.iter().for_each(|file| file.prepare(ahead as usize / parts::OPEN_MAX, &options.stop));
+        // Each open file has a part of it.
+        let of_file = ahead as usize / files.len().clamp(1, FILES_OPEN_MAX);
+        files.iter().for_each(|file| file.prepare(of_file, &options.stop));
         let options = ColumnarOptions { memory_bytes, ..options };
         let shared = Shared::new(kind, files, &options);
         let mut needed = 0;
@@ -130,6 +151,7 @@ impl ColumnarSource {
         let room = needed.clamp(memory_bytes / ROOM_SHARE, memory_bytes);
         let facts = InputFacts {
             has_header: true,
+            notes,
             held_bytes: room + ahead,
             ..InputFacts::new(inputs, words(kind, &options))
         };

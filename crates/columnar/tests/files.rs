@@ -267,8 +267,11 @@ fn streams_one_behind_the_other_are_one_input() {
     let empty = stream(&[colours(&[])]);
     let (three, _) = joined(&[&first, &empty, &second]);
     assert_eq!(read(&three).unwrap(), "red,green,red,blue,blue,red");
-    // The last marker may be missing, as that of one stream.
+    // The last marker may be missing, as that of one stream, and a note says so.
+    assert_eq!(notes(&path), [] as [&str; 0]);
     assert_eq!(read(&both[..both.len() - 8]).unwrap(), "red,green,red,blue,blue,red");
+    let [note] = &notes(&path)[..] else { panic!("one note") };
+    assert!(note.contains("a.arrows ends without the end marker"), "{note}");
     for other in [stream(&[people(&[1])]), stream(&[one("d", Arc::new(Int32Array::from(vec![1])))])]
     {
         let (bytes, at) = joined(&[&first, &other]);
@@ -286,6 +289,11 @@ fn streams_one_behind_the_other_are_one_input() {
     }
     let error = read(&headless).unwrap_err();
     assert!(error.contains(&format!("{at} bytes, behind which are others")), "{error}");
+}
+
+/// Notes about a file.
+fn notes(path: &PathBuf) -> Vec<String> {
+    open(std::slice::from_ref(path)).unwrap().facts().notes.clone()
 }
 
 /// Exchanges the numbers 1 and 2 of the dictionaries of a stream: each writer numbers them in its own way.

@@ -229,3 +229,13 @@ fn cells_of_several_workbooks_are_those_of_each_file() {
     }
     assert_eq!(cells, ["sheet S AB", "sheet S BA"]);
 }
+
+/// A number with a fraction made bytes of the digits of all others.
+#[test]
+fn whole_numbers_beside_a_fraction_are_bits() {
+    let cell = |value: &str| format!("<row><c><v>{value}</v></c></row>");
+    let book = xlsx(&["1", "9", "2.5", "65", "-3"].map(cell).concat(), &[]);
+    let (_, rows) = read(&book, false, &[Some(SqlType::Bit { bits: 8 })]).unwrap();
+    let rows: Vec<String> = rows.iter().map(|(_, row)| joined(row)).collect();
+    assert_eq!(rows, ["\u{1}", "\u{9}", "!2.5", "A", "!-3"]);
+}

@@ -35,6 +35,7 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 /// An operation that can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +78,16 @@ pub fn open(options: &OpenOptions, path: &Path, what: &'static str) -> io::Resul
 pub fn open_to_read(path: &Path) -> io::Result<fs::File> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// Waits until a pipe has bytes to read or no writer any more, at most so long; true if that is so.
+pub fn wait_for_bytes(pipe: &fs::File, time: Duration) -> io::Result<bool> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
+    match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&time)) {
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        ready => Ok(ready? > 0),
+    }
 }
 
 /// A new file without a name in `folder`, for this user alone: it is gone when it is closed,

@@ -23,12 +23,14 @@ pub struct InputFields {
     pub left_out: Vec<String>,
     /// Columns that get moments of the input as clocks in UTC show them.
     pub in_utc: Vec<String>,
+    /// Notes about the inputs.
+    pub of_inputs: Vec<String>,
 }
 
 impl InputFields {
     /// Fields for these columns.
     pub fn of(columns: Vec<Option<usize>>) -> InputFields {
-        InputFields { columns, left_out: Vec::new(), in_utc: Vec::new() }
+        InputFields { columns, left_out: Vec::new(), in_utc: Vec::new(), of_inputs: Vec::new() }
     }
 
     /// Takes the column list if there is one, else the header, else all visible columns.
@@ -98,7 +100,8 @@ impl InputFields {
     /// Notes about fields that are left out, about columns that got only defaults because of that, and about blank
     /// lines that are rows.
     pub fn notes(&self, table: &Table, input: &InputOptions) -> Vec<String> {
-        let mut notes: Vec<String> = self.utc_note().into_iter().collect();
+        let mut notes = self.of_inputs.clone();
+        notes.extend(self.utc_note());
         if self.left_out.is_empty() {
             notes.extend(self.blank_note(table, input));
             return notes;

@@ -150,6 +150,7 @@ impl Inspected {
         let take = |read_as: &mut ReadAs| (read_as.fields, read_as.columns) = (kinds, types);
         source.change(take).map_err(usage)?;
         let in_utc = source.facts().utc_fields.iter().filter_map(|field| fields.columns[*field]);
+        fields.of_inputs.clone_from(&source.facts().notes);
         fields.in_utc = in_utc.map(|at| format!("`{}`", table.columns[at].name)).collect();
         let habits = server::habits(session)?;
         let file_charset = file_charset(session, &options.input.charset)?;
@@ -191,8 +192,13 @@ impl Inspected {
             let header = header.filter(|_| !options.input.is_by_position());
             let names = options.input.columns.clone().or(header).unwrap_or_default();
             let keys = json_keys::keys(&fields, (&names, &pointers), &settled, &convert.time_zone);
+            let late_names = match options.input.columns {
+                None => json_keys::late_names(&fields, table, &options.rows),
+                Some(_) => Vec::new(),
+            };
             let take = |read_as: &mut ReadAs| {
                 (read_as.keys, read_as.time_zone) = (keys.into(), convert.time_zone.clone());
+                read_as.late_names = late_names.into();
             };
             source.change(take).map_err(usage)?;
         }

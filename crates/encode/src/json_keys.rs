@@ -12,7 +12,7 @@ use crate::fields::InputFields;
 /// that every record must have, and defaults that differ from row to row. Updates of existing rows would set moments
 /// anew.
 pub(crate) fn add_columns(fields: &mut InputFields, table: &Table, rows: &RowOptions) {
-    for (at, column) in table.columns.iter().enumerate() {
+    for (at, column) in missing(fields, table, rows) {
         let has_default = match column.default {
             DefaultValue::Null | DefaultValue::Constant(_) | DefaultValue::ConstantUtc(_) => true,
             DefaultValue::Expression(_) => {
@@ -21,14 +21,29 @@ pub(crate) fn add_columns(fields: &mut InputFields, table: &Table, rows: &RowOpt
             }
             DefaultValue::None | DefaultValue::Stored(_) => false,
         };
-        if column.generated.is_none()
-            && (has_default || column.auto_increment)
-            && !fields.columns.contains(&Some(at))
-            && !rows.has_constant(&column.name)
-        {
+        if has_default || column.auto_increment {
             fields.columns.push(Some(at));
         }
     }
+}
+
+/// The names of the columns that no record may have, because neither a field nor [`add_columns`] goes to them.
+pub(crate) fn late_names(fields: &InputFields, table: &Table, rows: &RowOptions) -> Vec<Vec<u8>> {
+    let missing = missing(fields, table, rows).into_iter();
+    missing.map(|(_, column)| column.name.clone().into_bytes()).collect()
+}
+
+/// The columns that the input may have values for, and that no field goes to.
+fn missing<'t>(
+    fields: &InputFields,
+    table: &'t Table,
+    rows: &RowOptions,
+) -> Vec<(usize, &'t Column)> {
+    let is_missing = |(at, column): &(usize, &Column)| {
+        let has_field = fields.columns.contains(&Some(*at));
+        column.generated.is_none() && !has_field && !rows.has_constant(&column.name)
+    };
+    table.columns.iter().enumerate().filter(is_missing).collect()
 }
 
 /// The names of fields with those that have pointers; fields that pointers lead through are left out unless they are

@@ -250,7 +250,7 @@ impl InputState {
     /// That of an object on another machine, if one has this name; None of one that can be read only once.
     fn of_remote(path: &Path) -> Option<Option<InputState>> {
         let identity = remote::identity(path)?;
-        let mut head = vec![0; HEAD_BYTES as usize];
+        let mut head = [0; remote::HEAD_BYTES_MIN];
         let size = remote::head(path, &mut head)?;
         let head = crc32c::crc32c(&head[..size]);
         Some(remote::plain_bytes(path).map(|bytes| InputState {

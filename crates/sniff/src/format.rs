@@ -5,10 +5,8 @@ use serde::de::IgnoredAny;
 use serde_json::Deserializer;
 
 /// How files begin that have their own ways to be read.
-const MAGICS: [(&[u8], &str, &str); 10] = [
+const MAGICS: [(&[u8], &str, &str); 8] = [
     (b"SQLite format 3\0", "an SQLite database", "sqlite3 -csv -header FILE 'SELECT ..'"),
-    (b"PAR1", "a Parquet file", "a program that reads it"),
-    (b"ARROW1", "an Arrow file", "a program that reads it"),
     (b"FEA1", "a Feather file", "a program that reads it"),
     (
         b"PK\x03\x04",
@@ -22,7 +20,9 @@ const MAGICS: [(&[u8], &str, &str); 10] = [
     (b"%PDF-", "a PDF document", "a program that reads its tables"),
 ];
 /// How files begin that hold no rows, and what to do.
-const ROWLESS: [(&[u8], &str); 8] = [
+const ROWLESS: [(&[u8], &str); 10] = [
+    (b"PAR1", "a Parquet file that does not begin with a page; encrypted files are not supported"),
+    (b"ARROW1", "an Arrow file whose first bytes are damaged"),
     (b"\x89PNG\r\n", "a PNG image, which has no rows"),
     (b"\xff\xd8\xff", "a JPEG image, which has no rows"),
     (b"GIF8", "a GIF image, which has no rows"),
@@ -35,6 +35,8 @@ const ROWLESS: [(&[u8], &str); 8] = [
         "a pointer of Git LFS in place of the file: git lfs pull fetches the file",
     ),
 ];
+/// Bytes behind letters that tell a file of bytes from a text that begins with the letters.
+const BINARY_BYTES: usize = 64;
 /// How marked-up texts begin, in small letters.
 const MARKUP: [(&str, &str); 3] =
     [("<!doctype html", "an HTML page"), ("<html", "an HTML page"), ("<?xml", "an XML document")];
@@ -57,12 +59,22 @@ const DUMPS: [&str; 12] = [
 /// The reason why a file that begins so is no delimited text, whatever anybody says of it: the end of a sentence
 /// that begins with its name and "is".
 pub(super) fn other_than_text(start: &[u8]) -> Option<String> {
-    let known = MAGICS.iter().find(|(magic, ..)| start.starts_with(magic));
-    let rowless = || ROWLESS.iter().find(|(magic, _)| start.starts_with(magic));
+    let begins = |magic: &[u8]| {
+        let is_word = magic.iter().all(u8::is_ascii_alphanumeric);
+        let rest = start.strip_prefix(magic)?;
+        (!is_word || is_binary(&rest[..rest.len().min(BINARY_BYTES)])).then_some(())
+    };
+    let known = MAGICS.iter().find(|(magic, ..)| begins(magic).is_some());
+    let rowless = || ROWLESS.iter().find(|(magic, _)| begins(magic).is_some());
     match known {
         Some((_, what, how)) => Some(unsupported(what, how)),
         None => rowless().map(|&(_, what)| what.to_owned()),
     }
+}
+
+/// True of bytes that no text has.
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes.iter().any(|byte| byte.is_ascii_control() && !b"\t\r\n".contains(byte))
 }
 
 /// The same where nobody has said that it is delimited text.
@@ -152,4 +164,25 @@ fn is_json(start: &[u8]) -> bool {
         Some(Ok(_)) | None => true,
     };
     is_json() && is_json()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_columns_that_begin_like_a_file_of_bytes_are_text() {
+        let texts =
+            ["ORCID,Name\n1,Ann\n", "PAR1,PAR2\n", "FEA1", "GIF8;x\n", "PGDMP\tx\r\n", "ARROW1"];
+        texts.iter().for_each(|text| assert_eq!(other_than_text(text.as_bytes()), None, "{text}"));
+        for (bytes, what) in [
+            (&b"ORC\x11\0\0\x0a\x06"[..], "an ORC file"),
+            (b"PAR1\x02\0\0\0", "encrypted files are not supported"),
+            (b"ARROW1\0\x01", "an Arrow file whose first bytes are damaged"),
+            (b"GIF89a\x10\0\x10\0", "a GIF image"),
+        ] {
+            let found = other_than_text(bytes).unwrap_or_default();
+            assert!(found.contains(what), "{found}");
+        }
+    }
 }

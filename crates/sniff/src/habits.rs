@@ -137,7 +137,7 @@ impl Habit {
                 continue;
             }
             let is_in = match (format.read(value, &mut habits.text), FORMATS[at].1) {
-                (Meaning::NotInFormat | Meaning::Null, _) => false,
+                (Meaning::NotInFormat | Meaning::Null | Meaning::Inexact, _) => false,
                 (Meaning::Moment(micros), _) => MOMENTS.contains(&micros),
                 // Without an offset it is no moment.
                 (Meaning::Text, Kind::Moment) => false,

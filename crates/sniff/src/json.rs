@@ -9,8 +9,8 @@ use sources::{Dialect, Pointer, Sample};
 use crate::records::RawValue;
 use crate::statistics::{ColumnStatistics, Nulls};
 use crate::{
-    COLUMNS_MAX, SniffOptions, Sniffed, SniffedColumn, add_constants, ddl, overrule, row_size,
-    rowless, too_wide,
+    COLUMNS_MAX, SniffOptions, Sniffed, SniffedColumn, add_constants, ddl, overrule,
+    refuse_changes, row_size, rowless, too_wide,
 };
 
 /// A field, and the kinds of its values.
@@ -50,6 +50,7 @@ pub(crate) fn sniff(json: Json, sample: &Sample, options: &SniffOptions) -> Resu
     let seen = values(json, sample, &fields, &options.pointers);
     let mut sniffed = sniffed(json, sample, &fields, seen);
     sniffed.notes.extend(notes(&sniffed, &fields, sample, broken));
+    refuse_changes(&mut sniffed);
     add_constants(&mut sniffed, options)?;
     overrule(&mut sniffed, &options.wanted)?;
     row_size::check(&sniffed.columns)?;

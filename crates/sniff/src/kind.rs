@@ -1,8 +1,6 @@
 //! The types that one value can have, by its text.
 
-/// Significant digits that a DOUBLE keeps of any number, and that programs write of one.
-const DIGITS_KEPT: usize = 15;
-const DIGITS_WRITTEN: usize = 17;
+use values::format::{decimal_digits, is_exponential};
 
 /// Forms of values; a value may have several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,17 +27,17 @@ impl Forms {
         if text.len() > 80 || !(first.is_ascii_digit() || b"-+.".contains(&first)) {
             return Forms::default();
         }
-        let decimal = decimal(text, b'.');
+        let decimal = decimal_digits(text, b'.');
         let (date, datetime) = (date(text), datetime(text));
         Forms {
             integer: decimal.is_some_and(|(_, scale)| scale == 0) && integer(text).is_some(),
             decimal,
-            double: decimal.is_some() || double(text),
+            double: decimal.is_some() || is_exponential(text),
             date,
             datetime,
             time: time(text),
             short_time: is_clock(text),
-            decimal_comma: decimal.is_none() && self::decimal(text, b',').is_some(),
+            decimal_comma: decimal.is_none() && decimal_digits(text, b',').is_some(),
         }
     }
 }
@@ -50,48 +48,6 @@ pub(super) fn integer(text: &[u8]) -> Option<i128> {
         return None;
     }
     std::str::from_utf8(text).ok()?.parse().ok()
-}
-
-/// `[-+]?(0|[1-9][0-9]*)?(.[0-9]*)?` with at least one digit, as digits before and after the point.
-fn decimal(text: &[u8], point: u8) -> Option<(usize, usize)> {
-    let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
-    let mut parts = digits.splitn(2, |&byte| byte == point);
-    let (whole, fraction) = (parts.next()?, parts.next().unwrap_or_default());
-    let all_digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
-    let has_zeros = whole.len() > 1 && whole[0] == b'0';
-    let has_digits = !(whole.is_empty() && fraction.is_empty());
-    (has_digits && !has_zeros && all_digits(whole) && all_digits(fraction))
-        .then_some((whole.len(), fraction.len()))
-}
-
-/// A number with an exponent.
-fn double(text: &[u8]) -> bool {
-    let Some(at) = text.iter().position(|byte| matches!(byte, b'e' | b'E')) else { return false };
-    let (number, exponent) = (&text[..at], &text[at + 1..]);
-    let exponent = exponent.strip_prefix(b"-").or(exponent.strip_prefix(b"+")).unwrap_or(exponent);
-    let value = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
-    decimal(number, b'.').is_some()
-        && !exponent.is_empty()
-        && exponent.iter().all(u8::is_ascii_digit)
-        && value.is_some_and(f64::is_finite)
-}
-
-/// True if a DOUBLE shows a number again with all its digits.
-pub(super) fn is_exact_double(text: &[u8]) -> bool {
-    let mantissa = text.split(|byte| matches!(byte, b'e' | b'E')).next().unwrap_or_default();
-    let digits: Vec<u8> = mantissa.iter().copied().filter(u8::is_ascii_digit).collect();
-    let first = digits.iter().position(|&digit| digit != b'0').unwrap_or(digits.len());
-    let significant = digits.len() - first;
-    // Programs write 17, of which a DOUBLE keeps all that they mean.
-    let has_exponent = mantissa.len() < text.len();
-    if significant <= DIGITS_KEPT || (has_exponent && significant <= DIGITS_WRITTEN) {
-        return true;
-    }
-    let point = mantissa.iter().position(|&byte| byte == b'.');
-    let scale = point.map_or(0, |point| mantissa.len() - point - 1);
-    let text = std::str::from_utf8(text).unwrap_or_default();
-    let value: f64 = text.parse().unwrap_or(f64::NAN);
-    !has_exponent && format!("{value:.scale$}") == text
 }
 
 fn number(text: &[u8]) -> Option<u32> {

@@ -163,6 +163,17 @@ pub struct SniffedColumn {
     pub format: Option<String>,
     /// A format that its values have, too few of them to make a type of it: `yes` alone, or words such as NA alone.
     pub weak_format: Option<String>,
+    /// True if values that its type would change are refused, because the type is a guess from a part of the rows.
+    pub is_exact: bool,
+}
+
+impl SniffedColumn {
+    /// The words of `--format-of` for it, if it needs any.
+    pub fn format_words(&self) -> Option<String> {
+        let exact = self.is_exact.then(|| EXACT.to_owned());
+        let words: Vec<String> = self.format.iter().cloned().chain(exact).collect();
+        (!words.is_empty()).then(|| words.join("+"))
+    }
 }
 
 /// Looks at the input.
@@ -251,6 +262,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     sniffed.notes.extend(charset.note(&options.files));
     notes::add(&mut sniffed, &sample, &records, &seen, &options.wanted);
     leave_out(&mut sniffed);
+    refuse_changes(&mut sniffed);
     add_constants(&mut sniffed, options)?;
     overrule(&mut sniffed, &options.wanted)?;
     row_size::check(&sniffed.columns)?;
@@ -283,8 +295,20 @@ fn add_constants(sniffed: &mut Sniffed, options: &SniffOptions) -> Result<(), Er
     Ok(())
 }
 
+/// The word of `--format-of` that refuses values which a column would change.
+const EXACT: &str = "exact";
+/// How the names of types begin whose columns change values.
+const EXACT_TYPES: [&str; 7] = ["INT", "BIGINT", "TINYINT", "DECIMAL", "DOUBLE", "DATE", "TIME"];
 /// Parts of the names of types of texts and bytes, and of no others.
 const TEXTS: [&str; 7] = ["CHAR", "TEXT", "BINARY", "BLOB", "ENUM", "SET", "JSON"];
+
+/// Has numbers, dates and times refuse values that their type would change, if not all rows were read.
+fn refuse_changes(sniffed: &mut Sniffed) {
+    for column in &mut sniffed.columns {
+        let is_type = |name: &&str| column.sql_type.starts_with(*name);
+        column.is_exact = !sniffed.is_whole && EXACT_TYPES.iter().any(is_type);
+    }
+}
 
 /// Gives columns the types that they are wanted to have.
 fn overrule(sniffed: &mut Sniffed, wanted: &TableSettings) -> Result<(), Error> {
@@ -308,6 +332,7 @@ fn overrule(sniffed: &mut Sniffed, wanted: &TableSettings) -> Result<(), Error> 
             )));
         };
         column.sql_type.clone_from(sql_type);
+        column.is_exact = false;
         // A text stays what it is.
         if TEXTS.iter().any(|text| sql_type.to_ascii_uppercase().contains(text)) {
             column.format = None;

@@ -1,5 +1,7 @@
 //! Statistics of each column, and the type that holds its values.
 
+use values::format::is_exact_double;
+
 use super::habits::{Habit, HabitFormat, Habits};
 use super::kind::{self, Forms};
 use super::mixture::{Majority, Mixture, OddValue};
@@ -254,7 +256,7 @@ impl Column {
             self.has_plus |= value[0] == b'+';
             self.has_minus_zero |= value == b"-0";
             self.is_measured |= value[0] == b'-' || value.contains(&b'.');
-            self.is_inexact |= !kind::is_exact_double(value);
+            self.is_inexact |= !is_exact_double(value);
         }
         self.not_date |= !forms.date;
         self.not_datetime |= forms.datetime.is_none();

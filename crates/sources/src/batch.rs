@@ -27,6 +27,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use values::Value;
+use values::format::Format;
 
 use crate::chunk::Chunk;
 pub use even::{EvenRows, Places};
@@ -89,6 +90,16 @@ pub trait Rows: Copy {
         Self: 'v,
     {
         let _ = rows;
+        None
+    }
+
+    /// The format by which the texts of a field are read, if there is one.
+    #[inline]
+    fn format_of<'v>(self, field: usize) -> Option<&'v Format>
+    where
+        Self: 'v,
+    {
+        let _ = field;
         None
     }
 

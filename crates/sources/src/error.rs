@@ -1,7 +1,7 @@
 //! Errors of reading input, with their place in a file.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use face::option::{ALLOW_EMPTY, MEMORY, TEMP_DIR};
 use sql::Problem;
@@ -227,6 +227,15 @@ fn begins(statement: &str) -> String {
 }
 
 impl Error {
+    /// The error of a file that lacks the header line; `is_empty` says that the file has nothing at all.
+    pub(crate) fn no_header(path: &Path, is_empty: bool) -> Error {
+        let expected = match is_empty {
+            true => format!("column names; {ALLOW_EMPTY} accepts files without rows"),
+            false => "column names".to_owned(),
+        };
+        Error::Header { path: path.to_owned(), seen: "is missing".to_owned(), expected }
+    }
+
     /// Where in the input it happened, if it happened at a place.
     pub fn position(&self) -> Option<&Position> {
         match self {

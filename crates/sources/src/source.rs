@@ -77,6 +77,8 @@ pub struct InputFacts {
     pub has_moments: bool,
     /// Fields of moments whose columns get them as clocks in UTC show them, by the types of [`ReadAs::columns`].
     pub utc_fields: Vec<usize>,
+    /// Notes about the inputs, a sentence each.
+    pub notes: Vec<String>,
     /// Most memory that reading takes besides the chunks, in bytes.
     pub held_bytes: u64,
     /// In words, all that decides which rows come of the files, but for `read_as`.
@@ -102,6 +104,7 @@ impl InputFacts {
             has_header: false,
             has_moments: false,
             utc_fields: Vec::new(),
+            notes: Vec::new(),
             held_bytes: 0,
             words: words.into(),
             read_as: ReadAs::default(),
@@ -134,6 +137,9 @@ pub struct ReadAs {
     /// The fields that are wanted of records whose fields have names, in the order of fields; empty where that is
     /// not known.
     pub keys: Arc<[Key]>,
+    /// Names of fields that no record may have: columns that the first records lack, without a value for records
+    /// that lack them.
+    pub late_names: Arc<[Vec<u8>]>,
     /// How fields are written that are not as the server reads them.
     pub formats: Arc<Formats>,
     /// The session's zone, for moments in rows that are written down. Default UTC.
@@ -150,6 +156,7 @@ impl Default for ReadAs {
             fields: Vec::new(),
             columns: Vec::new(),
             keys: Arc::default(),
+            late_names: Arc::default(),
             formats: Arc::default(),
             time_zone: Zone::UTC,
             chunk_bytes: 4 << 20,

@@ -104,13 +104,31 @@ fn lines_are_skipped_as_the_server_does() {
 fn headers_that_differ_are_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let paths = [write(&folder, "a", b"id,name\n1,a\n"), write(&folder, "b", b"name,id\nb,2\n")];
-    let options = SourceOptions { header: true, ..SourceOptions::default() };
+    let options = SourceOptions { header: true, needs_rows: true, ..SourceOptions::default() };
     let mut source = FileSource::new(&paths, &Dialect::csv(), options.clone()).unwrap();
     let error = chunks(&mut source).unwrap_err().to_string();
     assert!(error.contains("/b: the header line names (name, id); expected (id, name)"), "{error}");
     let empty = write(&folder, "empty", b"");
     let mut source = FileSource::new(&[empty], &Dialect::csv(), options).unwrap();
-    assert!(matches!(source.header(), Err(Error::Header { .. })));
+    let error = source.header().unwrap_err().to_string();
+    assert!(error.contains("--allow-empty accepts files without rows"), "{error}");
+}
+
+/// `--allow-empty` did not help a file of 0 bytes with `--header`.
+#[test]
+fn files_of_0_bytes_have_no_header_where_files_may_be_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let (empty, full) = (write(&folder, "a", b""), write(&folder, "b", b"id,name\n1,a\n"));
+    let options = SourceOptions { header: true, needs_rows: false, ..SourceOptions::default() };
+    let open = |paths: &[_]| FileSource::new(paths, &Dialect::csv(), options.clone()).unwrap();
+    assert_eq!(open(std::slice::from_ref(&empty)).header().unwrap(), None);
+    for paths in [[empty.clone(), full.clone()], [full, empty]] {
+        let mut source = open(&paths);
+        assert_eq!(source.header().unwrap().unwrap(), ["id", "name"]);
+        let rows: Vec<_> =
+            chunks(&mut source).unwrap().into_iter().map(|(.., rows)| rows).collect();
+        assert_eq!(rows, [b"1,a\n"]);
+    }
 }
 
 #[test]

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value as Json};
 use sources::{
-    Batch, Chunk, ColumnKind, Dialect, Error, FileSource, Key, MissingValue, Pointer, Row, Rows,
-    Source, SourceExt as _, SourceOptions, Value, Visit,
+    Batch, Chunk, ColumnKind, Dialect, Error, FileSource, Key, MissingValue, Pointer, ReadAs, Row,
+    Rows, Source, SourceExt as _, SourceOptions, Value, Visit,
 };
 
 /// A row: its values in the order of keys, or None of a record whose fields are not known.
@@ -241,6 +241,48 @@ fn names_are_those_of_the_first_records() {
     let mut chunk = Chunk::default();
     assert!(source.next_chunk(&mut chunk).unwrap());
     assert_eq!((chunk.offset, chunk.first_line), (0, 1), "nothing was skipped");
+    // A file without records has no names, and the next one has them.
+    let paths = ["empty", "none", "full"].map(|name| folder.path().join(name));
+    for (path, text) in paths.iter().zip(["", "[]", "[{\"a\": 1}]"]) {
+        std::fs::write(path, text).unwrap();
+    }
+    let open = |paths| FileSource::new(paths, &Dialect::json(false), SourceOptions::default());
+    assert_eq!(open(&paths).unwrap().header().unwrap().unwrap(), ["a"]);
+    assert_eq!(open(&paths[..2]).unwrap().header().unwrap(), None);
+}
+
+/// Values of a column that later records had were thrown away.
+#[test]
+fn fields_that_come_too_late_are_refused_by_their_name() {
+    let json = sources::json::Json { is_lines: true, ignores_unknown: true };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x");
+    std::fs::write(&path, "{\"a\": 1, \"x\": 1}\n{\"a\": 2, \"Token\": \"t\"}\n").unwrap();
+    let dialect = Dialect { json: Some(json), ..Dialect::json(true) };
+    let mut source = FileSource::new(&[path], &dialect, SourceOptions::default()).unwrap();
+    let change = |read_as: &mut ReadAs| {
+        read_as.keys = keys(ColumnKind::Values).into_iter().take(1).collect();
+        read_as.late_names = vec![b"Token".to_vec()].into();
+    };
+    source.change(change).unwrap();
+    let mut reader = source.reader();
+    let (mut chunk, mut batch) = (Chunk::default(), Batch::new());
+    assert!(source.next_chunk(&mut chunk).unwrap());
+    reader.read(&chunk, &mut batch).unwrap();
+    let faults: Vec<_> = batch.visit(&chunk, Broken);
+    assert_eq!(faults[0], None);
+    let late = faults[1].as_deref().unwrap_or_default();
+    assert!(late.contains("the column `Token`, which the first records lack"), "{late}");
+}
+
+struct Broken;
+
+impl Visit for Broken {
+    type Output = Vec<Option<String>>;
+
+    fn rows<R: Rows>(self, rows: R) -> Self::Output {
+        rows.iter().map(|row| row.broken().map(str::to_owned)).collect()
+    }
 }
 
 #[test]

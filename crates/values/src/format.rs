@@ -6,21 +6,25 @@
 
 mod binary;
 mod clock;
+mod exact;
 mod number;
 mod pattern;
 mod wkt;
 
 pub use self::binary::push_base64;
+use self::exact::ExactRule;
+pub use self::exact::{decimal_digits, is_exact_double, is_exponential};
 use self::number::Number;
 use self::pattern::Pattern;
 use self::wkt::Shapes;
 use crate::charset::Charset;
+use crate::reason::Reason;
 use crate::sql_type::{Family, SqlType};
 use crate::value::Value;
 
 /// Words of formats that are not patterns.
 const WORDS: &str =
-    "trim, decimal-comma, decimal-point, percent, yes-no, iso, hex, base64, wkt, null:TEXT";
+    "trim, exact, decimal-comma, decimal-point, percent, yes-no, iso, hex, base64, wkt, null:TEXT";
 /// Begins a word whose rest is a text of NULL.
 const NULL: &str = "null:";
 /// Words for yes and no.
@@ -33,6 +37,10 @@ pub struct Format {
     /// Its words.
     text: String,
     form: Form,
+    /// True if texts that the column would change are refused.
+    is_exact: bool,
+    /// The rule by which they are, for the column that it is for.
+    exact: Option<ExactRule>,
     /// Texts of NULL.
     nulls: Vec<Vec<u8>>,
 }
@@ -71,6 +79,8 @@ pub enum Meaning {
     Moment(i64),
     /// Nothing: the text, as it is, is in the buffer.
     NotInFormat,
+    /// A value that the column would change; the text is in the buffer.
+    Inexact,
 }
 
 impl Meaning {
@@ -82,6 +92,7 @@ impl Meaning {
             Meaning::Null => Value::Null,
             Meaning::Moment(micros) => Value::Timestamp(micros),
             Meaning::NotInFormat => Value::Malformed(text),
+            Meaning::Inexact => Value::Refused { text, reason: Reason::Inexact },
         }
     }
 }
@@ -146,15 +157,18 @@ impl Format {
             },
             Form::Plain | Form::Trimmed | Form::Number(_) | Form::Iso => {}
         }
+        format.exact = ExactRule::of(sql_type).filter(|_| format.is_exact);
         Ok(format)
     }
 
     fn in_charset(text: &str, file: Charset) -> Result<Format, String> {
         let mut number: Option<Number> = None;
         let (mut forms, mut is_trimmed, mut nulls) = (Vec::new(), false, Vec::new());
+        let mut is_exact = false;
         for word in text.split('+') {
             match word {
                 "trim" => is_trimmed = true,
+                "exact" => is_exact = true,
                 "decimal-comma" | "decimal-point" | "percent" => {
                     let number = number.get_or_insert_with(|| Number::new(file));
                     number.is_percent |= word == "percent";
@@ -177,7 +191,7 @@ impl Format {
             (None, true) => Form::Trimmed,
             (None, false) => Form::Plain,
         };
-        Ok(Format { text: text.to_owned(), form, nulls })
+        Ok(Format { text: text.to_owned(), form, is_exact, exact: None, nulls })
     }
 
     /// True if values may be moments, and not only times of a clock.
@@ -193,6 +207,20 @@ impl Format {
     /// True if blanks at the ends of a text count for nothing.
     pub fn ignores_blanks(&self) -> bool {
         self.form != Form::Plain
+    }
+
+    /// True for a text that is its own meaning, as far as a quick check shows.
+    #[inline]
+    pub fn is_as_written(&self, text: &[u8]) -> bool {
+        self.exact.is_some_and(|rule| rule.keeps(text))
+            && matches!(self.form, Form::Plain | Form::Trimmed)
+            && self.nulls.iter().all(|null| null != text)
+    }
+
+    /// True for a text of the server's that the column would change.
+    #[inline]
+    pub fn refuses(&self, text: &[u8]) -> bool {
+        self.exact.is_some_and(|rule| rule.refuses(text.trim_ascii()))
     }
 
     /// Writes what a text means to `out` (overwritten).
@@ -224,7 +252,7 @@ impl Format {
             },
         };
         if is_known {
-            return Meaning::Text;
+            return if self.refuses(out) { Meaning::Inexact } else { Meaning::Text };
         }
         out.clear();
         out.extend_from_slice(text);
@@ -254,6 +282,7 @@ mod tests {
             Meaning::Text => Some(String::from_utf8(out).unwrap()),
             Meaning::Moment(micros) => Some(format!("@{micros}")),
             Meaning::Null => Some("NULL".to_owned()),
+            Meaning::Inexact => None,
             Meaning::NotInFormat => {
                 assert_eq!(out, text.as_bytes());
                 None

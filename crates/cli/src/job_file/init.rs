@@ -80,9 +80,9 @@ fn head(text: &mut String, args: &JobInitArgs, summary: &str, notes: &[String]) 
 /// The format of a column's field. A job file says of empty fields what a load without one knows by the dialect.
 fn format(column: &SniffedColumn) -> Option<String> {
     const EMPTY: &str = "null:";
-    match &column.format {
+    match column.format_words() {
         Some(format) if !column.empty_is_null || format.split('+').any(|word| word == EMPTY) => {
-            Some(format.clone())
+            Some(format)
         }
         Some(format) => Some(format!("{format}+{EMPTY}")),
         None => column.empty_is_null.then(|| EMPTY.to_owned()),

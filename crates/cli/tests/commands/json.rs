@@ -157,6 +157,23 @@ fn defaults_of_moments_and_invisible_columns_take_later_values() {
     assert_eq!(rows, ["2020-01-02 03:04:05|2021-01-02 03:04:05|6"]);
 }
 
+/// The values of a column that only later records have were thrown away, and files without records refused.
+#[test]
+fn columns_that_come_too_late_are_refused_and_files_without_records_are_empty() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, token CHAR(36) DEFAULT (UUID()))");
+    let first = desk.home.file("a.jsonl", "{\"id\": 1, \"other\": 1}\n");
+    let late = desk.home.file("b.jsonl", "{\"id\": 2, \"token\": \"x\"}\n");
+    let late = late.to_str().unwrap();
+    let reason = "the record has the column `token`, which the first records lack";
+    desk.load("t", &first, &[late, "--ignore-unknown-columns"])
+        .refused(1, &["b.jsonl line 1", reason]);
+    let none = desk.home.file("none.jsonl", "");
+    desk.load("t", &none, &[]).done();
+    desk.load("t", &none, &[late]).done();
+    assert_eq!(desk.rows("SELECT CONCAT_WS('|', id, token) FROM t"), ["2|x"]);
+}
+
 /// Formats are those of texts: numbers of JSON are as they are.
 #[test]
 fn texts_are_read_as_people_write_them() {

@@ -270,6 +270,32 @@ fn a_table_that_was_made_is_taken_back_when_the_load_fails() {
     assert_eq!(desk.columns(), ["x int(11) YES", "y decimal(8,1) YES"]);
 }
 
+/// LOAD DATA rounds numbers and cuts off times; a table whose types are guessed from a part of the rows does not.
+#[test]
+fn values_behind_the_sample_that_a_guessed_type_would_change_are_refused() {
+    let Some(mut desk) = Desk::new() else { return };
+    let row = |discount: &str, day: &str| format!("{discount},{day},{}\n", "x".repeat(2000));
+    let text = "discount,day,note\n".to_owned() + &row("0", "2026-01-02").repeat(18_000);
+    for (discount, day, path, reason) in [
+        ("0.15", "2026-01-02", "direct", "`discount`: \"0.15\" cannot be stored without loss"),
+        ("007", "2026-01-02", "direct", "`discount`: \"007\" cannot be stored without loss"),
+        ("1", "2026-01-02 10:00:00", "direct", "`day`: \"2026-01-02 10:00:00\" cannot be stored"),
+        ("0.15", "2026-01-02", "stream", "`discount`: \"0.15\" cannot be stored without loss"),
+    ] {
+        let file = desk.home.file("o.csv.gz", gzip(&(text.clone() + &row(discount, day))));
+        let load = desk.load("t", &file, &["--create", "--path", path]);
+        load.refused(1, &[reason, "line 18002"]);
+        assert_eq!(desk.rows("SHOW TABLES"), [""; 0]);
+    }
+    let file = desk.home.file("o.csv.gz", gzip(&(text + &row("-2", "2026-01-03"))));
+    assert!(desk.sniff(&file, &[]).done().out.contains("--format-of discount=exact"));
+    desk.load("t", &file, &["--create"]).done();
+    assert_eq!(
+        desk.rows("SELECT COUNT(*), SUM(discount), MAX(day) FROM t"),
+        ["18001|-2|2026-01-03"]
+    );
+}
+
 #[test]
 fn a_null_token_leaves_the_dialect_to_be_guessed() {
     let Some(mut desk) = Desk::new() else { return };

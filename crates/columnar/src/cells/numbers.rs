@@ -11,6 +11,8 @@ use values::{Reason, SqlType};
 use super::{CheckedCells, refused};
 use crate::exact::keeps_digits;
 
+/// The first number that 64 bits do not hold.
+const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
 /// Digits behind the point that typed values have at most.
 const SCALE_MAX: i8 = 38;
 
@@ -62,6 +64,15 @@ pub(super) fn bits(cells: Cells) -> CheckedCells {
             }
         }
         Cells::Unsigned(numbers) => numbers.into_iter().for_each(push),
+        Cells::Double(numbers) => {
+            for (row, number) in numbers.into_iter().enumerate() {
+                let is_whole = number.fract() == 0.0 && (0.0..TWO_TO_64).contains(&number);
+                if !is_whole {
+                    out.push(refused(row, number.to_string(), Reason::OutOfRange));
+                }
+                push(if is_whole { number as u64 } else { 0 });
+            }
+        }
         other => return other.into(),
     }
     CheckedCells { cells: Cells::Bytes { ends, bytes }, refused: out }
@@ -201,5 +212,9 @@ mod tests {
             panic!("no bytes")
         };
         assert_eq!((ends, bytes), (vec![1, 2, 4], vec![0, 5, 0x12, 0x34]));
+        let made = bits(Cells::Double(vec![1.0, 2.5, -1.0, 258.0]));
+        let Cells::Bytes { ends, bytes } = made.cells else { panic!("no bytes") };
+        assert_eq!((ends, bytes), (vec![1, 2, 3, 5], vec![1, 0, 0, 1, 2]));
+        assert_eq!(made.refused.iter().map(|cell| cell.row).collect::<Vec<_>>(), [1, 2]);
     }
 }

@@ -5,6 +5,8 @@ use std::ops::Range;
 use sources::batch::TypedColumn;
 use sources::{EvenRows, Places, Row, Rows};
 
+use values::format::Format;
+
 use super::BLOCK_ROWS;
 use crate::binding::Binding;
 
@@ -77,9 +79,25 @@ impl<'r, R: Rows + 'r> BlockRows<'r, R> {
     /// Finds what the rows have in a field: a bit for each that has a place in its bytes.
     pub(super) fn find(&self, field: usize, places: &mut Places) -> u64 {
         match (self.even, self.column(field)) {
-            (Some(even), _) if field < even.field_count() => even.find(field, places),
+            (Some(even), _) if field < even.field_count() => {
+                let found = even.find(field, places);
+                match self.all.format_of(field) {
+                    Some(format) => found & self.as_written(format, field, places),
+                    None => found,
+                }
+            }
             (None, Some((column, rows))) => column.find(rows, places),
             _ => 0,
         }
+    }
+
+    /// A bit for each row whose text at its place is what its format makes of it.
+    fn as_written(&self, format: &Format, field: usize, places: &Places) -> u64 {
+        let text = self.all.bytes_of(field);
+        let of_row = |(row, &(start, end)): (usize, &(u32, u32))| {
+            let written = text.get(start as usize..end as usize);
+            u64::from(written.is_some_and(|text| format.is_as_written(text))) << row
+        };
+        places[..self.count].iter().enumerate().map(of_row).fold(0, |all, one| all | one)
     }
 }

@@ -87,8 +87,21 @@ fn direct_objects(folder: &Address, is_meant: &dyn Fn(&Listed) -> bool) -> io::R
     let listed = store.run(Task::List, Patience::short(&Stops::default()), |clients| {
         let prefix = prefix.clone();
         async move { clients.objects.list_with_delimiter(prefix.as_ref()).await }
-    })?;
+    });
+    let listed = listed.map_err(explained)?;
     Ok(sorted(listed.objects.iter().map(Listed::of).filter(is_meant).collect()))
+}
+
+/// The error of a listing, with the way on if the store has a name that its client cannot list.
+pub(crate) fn explained(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    match text.contains("empty path segment") {
+        true => io::Error::other(format!(
+            "{text}: the folder has an object with // in its name, beside which no other one can be listed; name the \
+             objects one by one"
+        )),
+        false => error,
+    }
 }
 
 fn sorted(mut objects: Vec<Listed>) -> Vec<Listed> {

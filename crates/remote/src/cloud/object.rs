@@ -3,12 +3,12 @@
 use std::fmt;
 use std::io::{self, Read};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures_util::StreamExt;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
-use sources::remote::Remote;
+use sources::remote::{HEAD_BYTES_MIN, Remote};
 
 use super::address::Address;
 use super::refusal::{Refusal, Task};
@@ -20,6 +20,9 @@ use crate::patience::{Fault, Patience, Stops};
 
 /// Bytes that the first request asks for.
 const HEAD_BYTES: u64 = 64 << 10;
+
+/// Bytes of all heads together. Objects beyond keep the first bytes of theirs alone.
+static HEADS_LEFT: AtomicUsize = AtomicUsize::new(16 << 20);
 
 /// An object.
 pub(crate) struct Object {
@@ -87,9 +90,20 @@ impl Object {
         let state = state(&meta);
         let identity = state.text();
         let ranges = Arc::new(ObjectRanges { store, path, state, stops });
+        let head = kept(head, &HEADS_LEFT);
         let blocks = Blocks::new(Arc::clone(&ranges) as _, bytes, head.len());
         Ok(Object { ranges, blocks, identity, head, bytes })
     }
+}
+
+/// The part of a head that is kept, where so many bytes are left for heads.
+fn kept(mut head: Vec<u8>, left: &AtomicUsize) -> Vec<u8> {
+    let take = |left: usize| left.checked_sub(head.len());
+    if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
+        head.truncate(HEAD_BYTES_MIN);
+        head.shrink_to_fit();
+    }
+    head
 }
 
 fn state(meta: &ObjectMeta) -> State {
@@ -216,5 +230,17 @@ impl Read for Reader {
         let size = read_at(&self.head, &self.blocks, self.position, out)?;
         self.position += size as u64;
         Ok(size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_of_many_objects_are_short() {
+        let left = AtomicUsize::new(100_000);
+        let sizes = [60_000, 60_000, 300, 40_000].map(|bytes| kept(vec![0; bytes], &left).len());
+        assert_eq!(sizes, [60_000, HEAD_BYTES_MIN, 300, HEAD_BYTES_MIN]);
     }
 }

@@ -203,7 +203,7 @@ impl Clients {
                 builder = builder.with_config(key, value);
             }
         }
-        let is_anonymous = variable("AWS_SKIP_SIGNATURE").is_some();
+        let is_anonymous = variable("AWS_SKIP_SIGNATURE").is_some_and(|it| is_yes(&it));
         builder = if is_anonymous { builder } else { profile::add(builder)? };
         let endpoint = builder.get_config_value(&AmazonS3ConfigKey::S3Endpoint);
         let endpoint = endpoint.or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
@@ -233,4 +233,8 @@ impl Clients {
 /// True if a variable names a server without TLS.
 fn is_plain(name: &str) -> bool {
     variable(name).is_some_and(|url| url.starts_with("http://"))
+}
+/// True for the values of variables that the client of S3 takes for a yes.
+fn is_yes(value: &str) -> bool {
+    ["1", "true", "on", "yes", "y"].iter().any(|yes| value.eq_ignore_ascii_case(yes))
 }

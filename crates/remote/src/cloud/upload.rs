@@ -15,6 +15,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, MultipartId, ObjectMeta, PutPayload};
 
 use super::address::{Address, Scheme};
+use super::listing::explained;
 use super::refusal::{Refusal, Task};
 use super::store::{Clients, Store, path};
 use crate::patience::{Patience, Stops};
@@ -105,11 +106,11 @@ impl Folder {
             "" => None,
             key => Some(path(key).map_err(io::Error::other)?),
         };
-        let listed =
-            self.store(false)?.run(Task::List, Patience::short(&self.stops), |clients| {
-                let prefix = prefix.clone();
-                async move { clients.objects.list_with_delimiter(prefix.as_ref()).await }
-            })?;
+        let listed = self.store(false)?.run(Task::List, Patience::short(&self.stops), |clients| {
+            let prefix = prefix.clone();
+            async move { clients.objects.list_with_delimiter(prefix.as_ref()).await }
+        });
+        let listed = listed.map_err(explained)?;
         let names = listed.objects.iter().filter_map(|meta| meta.location.filename());
         Ok(names.map(str::to_owned).collect())
     }

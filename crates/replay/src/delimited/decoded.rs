@@ -99,6 +99,7 @@ impl Source for Decoded {
             fields: read_as.fields.clone(),
             columns: Vec::new(),
             keys: Arc::default(),
+            late_names: Arc::default(),
             formats: Arc::default(),
             time_zone: read_as.time_zone.clone(),
             chunk_bytes: (read_as.chunk_bytes / 3 * 2).max(1),

@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use values::Value;
 use values::format::Format;
+use values::{Reason, Value};
 
-use super::{Row, Rows, TextRow, TextRows};
+use super::{EvenRows, Row, Rows, TextRow, TextRows};
 
 /// How the fields of a row are written, in order; none for those that are as the server reads them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,6 +49,17 @@ impl Formats {
         match (self.by_field.get(field), written) {
             (Some(Some(format)), Value::Bytes(text)) => format.read(text, scratch).value(scratch),
             _ => written,
+        }
+    }
+
+    /// The value of a literal in field `field`, which a format may refuse, and never reads.
+    #[inline]
+    pub(super) fn literal<'v>(&self, field: usize, literal: Value<'v>) -> Value<'v> {
+        match (self.by_field.get(field), literal) {
+            (Some(Some(format)), Value::Bytes(text)) if format.refuses(text) => {
+                Value::Refused { text, reason: Reason::Inexact }
+            }
+            _ => literal,
         }
     }
 
@@ -111,6 +122,29 @@ impl<'a> Rows for FormattedRows<'a> {
     #[inline]
     fn row(self, index: usize) -> FormattedRow<'a> {
         FormattedRow { row: self.rows.row(index), formats: self.formats }
+    }
+
+    #[inline]
+    fn bytes_of<'v>(self, field: usize) -> &'v [u8]
+    where
+        Self: 'v,
+    {
+        self.rows.bytes_of(field)
+    }
+
+    fn even<'v>(self, rows: Range<usize>) -> Option<EvenRows<'v>>
+    where
+        Self: 'v,
+    {
+        self.rows.even(rows)
+    }
+
+    #[inline]
+    fn format_of<'v>(self, field: usize) -> Option<&'v Format>
+    where
+        Self: 'v,
+    {
+        self.formats.by_field.get(field)?.as_ref()
     }
 }
 
@@ -175,6 +209,28 @@ impl Row for FormattedRow<'_> {
 mod tests {
     use super::*;
     use crate::delimited::Dialect;
+
+    /// Texts that a format reads have no place among the rows that are converted together, unless they stay.
+    #[test]
+    fn texts_that_a_column_would_change_are_refused() {
+        let text = b"1,0\n2,007\n3,0.15\n4,x\n";
+        let int = values::SqlType::Integer { bytes: 4, unsigned: false };
+        let format = Format::of_column("exact", &int, values::Charset::Utf8mb4).unwrap();
+        let formats = Formats::new(vec![None, Some(format)]);
+        let index = Dialect::csv().index(text);
+        let rows = FormattedRows::new(index.rows(text), &formats);
+        let mut scratch = Vec::new();
+        let is_refused = |row: FormattedRow<'_>| {
+            matches!(row.value(1, &mut scratch), Value::Refused { reason: Reason::Inexact, .. })
+        };
+        assert_eq!(rows.iter().map(is_refused).collect::<Vec<_>>(), [false, true, true, false]);
+        let stays = [&b"0"[..], b"007", b"0.15", b"x"]
+            .map(|text| rows.format_of(1).is_some_and(|format| format.is_as_written(text)));
+        assert_eq!((stays, rows.format_of(0)), ([true, false, false, false], None));
+        let literal = |text| formats.literal(1, Value::Bytes(text));
+        assert_eq!(literal(b"12"), Value::Bytes(b"12"));
+        assert!(matches!(literal(b"1.5"), Value::Refused { text: b"1.5", .. }));
+    }
 
     #[test]
     fn fields_with_a_format_are_read_by_it_and_others_stay() {

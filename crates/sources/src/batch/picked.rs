@@ -125,11 +125,11 @@ impl Row for PickedRow<'_> {
             PickedField::Made(column) => self.picked.made[column].value(self.index),
             PickedField::Text(column) => {
                 let value = self.picked.made[column].value(self.index);
-                match self.picked.literals.get(column) {
-                    Some(literals) if !literals[self.index] => {
-                        self.picked.shape.formats.meaning(field, value, scratch)
-                    }
-                    _ => value,
+                let formats = &self.picked.shape.formats;
+                match self.picked.literals.get(column).map(|literals| literals[self.index]) {
+                    Some(false) => formats.meaning(field, value, scratch),
+                    Some(true) => formats.literal(field, value),
+                    None => value,
                 }
             }
             PickedField::Nothing => Value::Null,

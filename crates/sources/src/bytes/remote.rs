@@ -20,7 +20,7 @@ pub trait Remote: Debug + Send + Sync {
     /// A text that differs for another state of the same name.
     fn identity(&self) -> &str;
 
-    /// Its first bytes, 4 KiB or more unless it has fewer.
+    /// Its first bytes, [`HEAD_BYTES_MIN`] or more unless it has fewer.
     fn head(&self) -> &[u8];
 
     /// Bytes from `position` on; 0 at the end.
@@ -43,8 +43,18 @@ pub trait Remote: Debug + Send + Sync {
     fn watch(&self, stop: &Arc<AtomicBool>);
 }
 
-/// The objects of this process, by their names.
-static KNOWN: RwLock<BTreeMap<PathBuf, Known>> = RwLock::new(BTreeMap::new());
+/// First bytes that any object keeps, however many objects are inputs.
+pub const HEAD_BYTES_MIN: usize = 512;
+
+/// The objects of this process.
+static KNOWN: RwLock<KnownObjects> =
+    RwLock::new(KnownObjects { by_name: BTreeMap::new(), with_bytes: Vec::new() });
+
+struct KnownObjects {
+    by_name: BTreeMap<PathBuf, Known>,
+    /// Names of those that may keep bytes that were read.
+    with_bytes: Vec<PathBuf>,
+}
 
 struct Known {
     object: Arc<dyn Remote>,
@@ -62,11 +72,15 @@ pub(super) struct Opened {
 impl Opened {
     pub(super) fn new(name: &Path, object: Arc<dyn Remote>) -> Opened {
         let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
-        for (other, known) in known.iter_mut() {
-            if other == name {
-                known.readers += 1;
-            } else if known.readers == 0 {
-                known.object.forget();
+        let KnownObjects { by_name, with_bytes } = &mut *known;
+        with_bytes.retain(|other| {
+            let unread = by_name.get(other).filter(|known| other != name && known.readers == 0);
+            unread.inspect(|known| known.object.forget()).is_none()
+        });
+        if let Some(known) = by_name.get_mut(name) {
+            known.readers += 1;
+            if !with_bytes.iter().any(|other| other == name) {
+                with_bytes.push(name.to_owned());
             }
         }
         Opened { name: name.to_owned(), object }
@@ -85,7 +99,7 @@ impl Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.get_mut(&self.name) {
+        if let Some(known) = known.by_name.get_mut(&self.name) {
             known.readers = known.readers.saturating_sub(1);
         }
     }
@@ -94,13 +108,13 @@ impl Drop for Opened {
 /// Makes an object an input under this name.
 pub fn register(name: &Path, object: Arc<dyn Remote>) {
     let known = Known { object, readers: 0 };
-    KNOWN.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), known);
+    KNOWN.write().unwrap_or_else(PoisonError::into_inner).by_name.insert(name.to_owned(), known);
 }
 
 /// The object of this name.
 pub(crate) fn of(name: &Path) -> Option<Arc<dyn Remote>> {
     let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
-    known.get(name).map(|known| Arc::clone(&known.object))
+    known.by_name.get(name).map(|known| Arc::clone(&known.object))
 }
 
 /// The error of reading the object of this name.
@@ -233,14 +247,16 @@ mod tests {
         let forgot = || [0, 1].map(|at: usize| objects[at].0.load(Ordering::Relaxed));
         let open = |at: usize| Opened::new(names[at], Arc::clone(&objects[at]) as _);
         let (first, again) = (open(0), open(0));
-        assert_eq!(forgot(), [0, 2]);
+        assert_eq!(forgot(), [0, 0], "objects that nobody read have nothing to forget");
         drop(first);
         let second = open(1);
-        assert_eq!(forgot(), [0, 2], "it is still read once");
+        assert_eq!(forgot(), [0, 0], "it is still read once");
         drop((again, second));
         // Who reads the same one again finds its bytes.
         drop(open(1));
-        assert_eq!(forgot(), [1, 2]);
+        assert_eq!(forgot(), [1, 0]);
+        drop((open(0), open(0)));
+        assert_eq!(forgot(), [1, 1]);
     }
 
     #[test]

@@ -10,7 +10,9 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::remote::{self, Remote};
 use super::stdin;
@@ -26,6 +28,8 @@ pub(crate) struct Spool {
     temp_dir: PathBuf,
     origin: Origin,
     state: Mutex<State>,
+    /// Asks for the end.
+    stop: Mutex<Arc<AtomicBool>>,
 }
 
 /// What a pipe is opened by.
@@ -36,8 +40,14 @@ enum Origin {
     Remote(Arc<dyn Remote>),
 }
 
+/// How often somebody who waits for a pipe looks whether to stop.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+
 /// A pipe being read.
-struct Pipe(Box<dyn Read + Send>);
+enum Pipe {
+    File(File),
+    Remote(Box<dyn Read + Send>),
+}
 
 impl fmt::Debug for Pipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,7 +86,16 @@ impl Spool {
 
     fn with(path: &Path, temp_dir: &Path, origin: Origin) -> Spool {
         let (path, temp_dir) = (path.to_owned(), temp_dir.to_owned());
-        Spool { path, temp_dir, origin, state: Mutex::default() }
+        Spool { path, temp_dir, origin, state: Mutex::default(), stop: Mutex::default() }
+    }
+
+    /// Has those who wait for the pipe look at this flag, which asks for the end.
+    pub(super) fn watch(&self, stop: &Arc<AtomicBool>) {
+        *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(stop);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.lock().unwrap_or_else(PoisonError::into_inner).load(Ordering::Relaxed)
     }
 
     /// The pipe's name, for messages.
@@ -92,7 +111,7 @@ impl Spool {
     /// Bytes from `position` on, which is at most as far as anybody has read; 0 at the end. Waits
     /// for the pipe's writer.
     ///
-    /// Errors: opening or reading the pipe; no room for the copy.
+    /// Errors: opening or reading the pipe; no room for the copy; the end was asked for.
     pub(crate) fn read_at(&self, position: u64, out: &mut [u8]) -> Result<usize> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if position < state.bytes {
@@ -134,22 +153,15 @@ impl Spool {
         let failed = |action| move |source| Error::Io { action, path: self.path.clone(), source };
         let mut pipe = match (state.pipe.take(), &self.origin) {
             (Some(pipe), _) => pipe,
-            (None, Origin::Stdin) => Pipe(Box::new(stdin::open().map_err(failed("opening"))?)),
+            (None, Origin::Stdin) => Pipe::File(stdin::open().map_err(failed("opening"))?),
             (None, Origin::Named) => {
-                Pipe(Box::new(File::open(&self.path).map_err(failed("opening"))?))
+                Pipe::File(disk::open_to_read(&self.path).map_err(failed("opening"))?)
             }
             (None, Origin::Remote(object)) => {
-                Pipe(object.open().map_err(|error| remote::error(&self.path, error))?)
+                Pipe::Remote(object.open().map_err(|error| remote::error(&self.path, error))?)
             }
         };
-        let is_remote = matches!(self.origin, Origin::Remote(_));
-        let read = loop {
-            match pipe.0.read(out) {
-                // An object's says that the end was asked for.
-                Err(error) if error.kind() == ErrorKind::Interrupted && !is_remote => {}
-                result => break result,
-            }
-        };
+        let read = pipe.read(out, || self.is_stopped());
         state.pipe = Some(pipe);
         read.map_err(|error| remote::error(&self.path, error))
     }
@@ -172,9 +184,36 @@ impl Spool {
     }
 }
 
+impl Pipe {
+    /// The next bytes; 0 at the end. Waits for the writer.
+    ///
+    /// Errors: reading; of kind Interrupted, the end was asked for.
+    fn read(&mut self, out: &mut [u8], is_stopped: impl Fn() -> bool) -> io::Result<usize> {
+        let file = match self {
+            Pipe::Remote(object) => return object.read(out),
+            Pipe::File(file) => file,
+        };
+        loop {
+            if is_stopped() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            if !disk::wait_for_bytes(file, LOOK_INTERVAL)? {
+                continue;
+            }
+            match file.read(out) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                result => return result,
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::os::fd::AsRawFd;
+
     use super::*;
 
     fn read_all(spool: &Spool, step: usize) -> Vec<u8> {
@@ -191,7 +230,6 @@ mod tests {
     /// A pipe with `bytes` in it, closed at the other end.
     fn pipe(bytes: &[u8]) -> (std::io::PipeReader, PathBuf) {
         use std::io::Write;
-        use std::os::fd::AsRawFd;
         let (reader, mut writer) = std::io::pipe().unwrap();
         writer.write_all(bytes).unwrap();
         let path = PathBuf::from(format!("/proc/self/fd/{}", reader.as_raw_fd()));
@@ -210,6 +248,45 @@ mod tests {
         assert_eq!(read_all(&spool, 777), text);
         assert_eq!(read_all(&spool, 100_000), text);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "it has no name");
+    }
+
+    /// A load of an Arrow stream heard no Ctrl-C while its writer said nothing.
+    #[test]
+    fn a_pipe_that_says_nothing_is_left_when_the_end_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (reader, _writer) = std::io::pipe().unwrap();
+        let silent = PathBuf::from(format!("/proc/self/fd/{}", reader.as_raw_fd()));
+        let named = folder.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&named).status().unwrap();
+        assert!(made.success());
+        for path in [silent, named] {
+            let spool = Spool::new(&path, folder.path(), false);
+            let stop = Arc::new(AtomicBool::new(false));
+            spool.watch(&stop);
+            let outcome = std::thread::scope(|scope| {
+                let reading = scope.spawn(|| spool.read_at(0, &mut [0; 10]));
+                std::thread::sleep(std::time::Duration::from_millis(120));
+                assert!(!reading.is_finished());
+                stop.store(true, Ordering::Relaxed);
+                reading.join().unwrap()
+            });
+            assert!(matches!(outcome, Err(Error::Stopped { .. })), "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn a_named_pipe_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = folder.path().join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&named).status().unwrap().success());
+        let spool = Spool::new(&named, folder.path(), false);
+        let bytes = std::thread::scope(|scope| {
+            let reading = scope.spawn(|| read_all(&spool, 10));
+            std::thread::sleep(std::time::Duration::from_millis(120));
+            std::fs::write(&named, "a longer text").unwrap();
+            reading.join().unwrap()
+        });
+        assert_eq!(bytes, b"a longer text");
     }
 
     #[test]

@@ -287,11 +287,41 @@ impl FileSource {
                 check_header(&open.path, first, &names)?;
             }
             (Some(_), _) => {}
-            (None, names) => self.start = Some(Start { names, text: open.preamble.clone() }),
+            (None, names) => {
+                let names = match names {
+                    Some(names) if !names.is_empty() || self.dialect.json.is_none() => Some(names),
+                    _ => self.later_names()?,
+                };
+                self.start = Some(Start { names, text: open.preamble.clone() });
+            }
         }
         self.current = Some(open);
         self.tell();
         Ok(true)
+    }
+
+    /// The names of the fields in the first file behind the one at hand that has any.
+    ///
+    /// Errors: there is a pipe before it, whose fields nobody can look up in time.
+    fn later_names(&self) -> Result<Option<Vec<Vec<u8>>>> {
+        let has_names = self.options.header || self.dialect.json.is_some();
+        let later = self.inputs.iter().skip(self.index + 1);
+        for input in later.filter(|_| has_names) {
+            if input.bytes().is_none() && self.options.header {
+                return Err(Error::no_header(self.inputs[self.index].path(), false));
+            }
+            if input.bytes().is_none() {
+                break;
+            }
+            let stream = Stream::open_start(input, self.text_options())?;
+            let splitter = Splitter::new(&self.dialect, self.isa);
+            let mut open = OpenFile::new(stream, input.path().to_owned(), splitter);
+            let names = open.skip_start(&self.dialect, &self.options)?;
+            if let Some(names) = names.filter(|names| !names.is_empty()) {
+                return Ok(Some(names));
+            }
+        }
+        Ok(None)
     }
 
     fn text_options(&self) -> TextOptions {
@@ -431,7 +461,7 @@ impl Source for FileSource {
     fn reader(&self) -> Box<dyn Reader> {
         let read_as = &self.facts.read_as;
         if let Some(json) = self.dialect.json {
-            return Box::new(JsonReader::new(json, self.keys(), &read_as.formats));
+            return Box::new(JsonReader::new(json, self.keys(), read_as));
         }
         let formats = Arc::clone(&read_as.formats);
         self.dialect.reader_of(self.isa, Some(formats).filter(|formats| !formats.is_empty()))

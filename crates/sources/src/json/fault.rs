@@ -1,5 +1,7 @@
 //! Why the fields of a record are not known.
 
+use face::option::COLUMNS;
+
 /// Bytes of an unknown field's name in a message.
 const SHOWN_BYTES: usize = 60;
 
@@ -19,6 +21,8 @@ pub(super) enum Fault {
     Twice(Vec<u8>),
     /// A field that nobody wants.
     Unknown(Vec<u8>),
+    /// A field of a column that the first records lack, and that has no value for records without it.
+    Late(Vec<u8>),
     /// A number in a column of bits that is not whole, or below 0, or has more than 64 bits.
     NotBits(Vec<u8>),
     /// A field is lacking whose column has no constant default.
@@ -47,6 +51,12 @@ impl std::fmt::Display for Fault {
             Fault::Unknown(name) => {
                 write!(f, "the record has a field `{}`, which is not a column", shown(name))
             }
+            Fault::Late(name) => write!(
+                f,
+                "the record has the column `{}`, which the first records lack; list the fields to load: {}",
+                shown(name),
+                COLUMNS.with("a,b")
+            ),
             Fault::NotBits(name) => {
                 write!(
                     f,

@@ -9,11 +9,11 @@ use super::objects::find_records;
 use super::record::Fields;
 use super::token::{Cursor, Token, plain, unescape};
 use crate::batch::text::Shape;
-use crate::batch::{Batch, Cells, Formats, PickShape, Picked, PickedField, TypedColumn};
+use crate::batch::{Batch, Cells, PickShape, Picked, PickedField, TypedColumn};
 use crate::chunk::Chunk;
 use crate::error::Result;
 use crate::key::{ColumnKind, Key, MissingValue};
-use crate::source::Reader;
+use crate::source::{ReadAs, Reader};
 
 /// Finds the records of chunks, and in them the fields of keys.
 pub(crate) struct JsonReader {
@@ -27,12 +27,12 @@ pub(crate) struct JsonReader {
 
 impl JsonReader {
     /// For records with these fields.
-    pub(crate) fn new(json: Json, keys: Arc<[Key]>, formats: &Arc<Formats>) -> JsonReader {
+    pub(crate) fn new(json: Json, keys: Arc<[Key]>, read_as: &ReadAs) -> JsonReader {
         let fields = (0..keys.len()).map(PickedField::Text).collect();
         JsonReader {
             json,
-            fields: Fields::new(Arc::clone(&keys), json),
-            shape: Arc::new(PickShape { fields, formats: Arc::clone(formats) }),
+            fields: Fields::new(Arc::clone(&keys), &read_as.late_names, json),
+            shape: Arc::new(PickShape { fields, formats: Arc::clone(&read_as.formats) }),
             keys,
             records: Vec::new(),
         }

@@ -31,9 +31,12 @@ pub(super) struct Fields {
 
 /// In place of a number: a field that is left out.
 const LEFT_OUT: usize = usize::MAX;
+/// In place of a number: a field that no record may have.
+const LATE: usize = usize::MAX - 1;
 
 impl Fields {
-    pub(super) fn new(keys: Arc<[Key]>, json: Json) -> Fields {
+    /// Fields of these keys; no record may have one of the `late` names.
+    pub(super) fn new(keys: Arc<[Key]>, late: &[Vec<u8>], json: Json) -> Fields {
         let mut by_name = HashMap::new();
         let plain = || keys.iter().enumerate().filter(|(_, key)| key.pointer.is_none());
         for (number, key) in plain() {
@@ -59,6 +62,9 @@ impl Fields {
         // A column that has a pointer does not get the field of its own name.
         for (number, _) in &pointers {
             by_name.entry(keys[*number].name.clone()).or_insert(LEFT_OUT);
+        }
+        for name in late.iter().flat_map(|name| [name.to_ascii_lowercase(), name.clone()]) {
+            by_name.entry(name).or_insert(LATE);
         }
         Fields {
             found: vec![None; names.len()],
@@ -133,6 +139,7 @@ impl Fields {
             number = self.by_name.get(&self.scratch).copied();
         }
         let number = match number {
+            Some(LATE) => return Err(Fault::Late(plain(name, is_escaped))),
             Some(number) => number,
             None if self.ignores_unknown => LEFT_OUT,
             None => return Err(Fault::Unknown(plain(name, is_escaped))),

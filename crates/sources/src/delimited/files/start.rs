@@ -89,12 +89,8 @@ impl OpenFile {
                 return Err(Error::RecordTooLong { at, bytes_max, quote: None });
             }
         };
-        if options.header && names.is_none() {
-            return Err(Error::Header {
-                path: self.path.clone(),
-                seen: "is missing".to_owned(),
-                expected: "column names".to_owned(),
-            });
+        if options.header && names.is_none() && (options.needs_rows || !bytes.is_empty()) {
+            return Err(Error::no_header(&self.path, bytes.is_empty()));
         }
         self.line += newlines(&bytes[..at]);
         self.offset += self.unit.file_bytes(&bytes[..at]);
