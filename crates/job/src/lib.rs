@@ -1,6 +1,6 @@
 //! Options, limits, progress, journal and report of a load: the same for every method.
 //!
-//! In reading order: [`options`] what is asked for; [`machine`], [`memory`] and [`space`] what there is;
+//! In reading order: [`options`] what is asked for; [`machine`], [`memory`], [`space`] and [`capacity`] what there is;
 //! [`pool`], [`turn`] and [`stop`] how workers run, wait for each other and end, [`tally`] that they lose
 //! nothing; [`position`] where a row is, [`row_log`] files of rows that are not loaded; [`progress`],
 //! [`settled`] and [`report`] what is told, [`journal`] and [`steps`] what is written down, [`state`] where,
@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod capacity;
 pub mod closing;
 pub mod command;
 pub mod command_files;

@@ -1,5 +1,6 @@
 //! The paths stream and insert: the same tables as by LOAD DATA.
 
+use job::capacity::Capacity;
 use load::{LoadOptions, LoadPath, Mode, OnDuplicate, Report};
 
 use testkit::tables::server::{Db, Server};
@@ -41,6 +42,15 @@ fn many_portions_make_the_table_that_load_data_makes() {
         same_as_load_data(&mut db, &server, &text);
         assert_eq!(db.tables(), ["a", "b"]);
     }
+}
+
+#[test]
+fn a_server_says_how_much_of_it_may_be_used() {
+    let Some(server) = Server::get() else { return };
+    let capacity = Capacity::read(&mut server.test_server().connect().unwrap()).unwrap();
+    let ours = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(capacity.cores, Some(ours), "the test's server is on this machine");
+    assert!(capacity.connections.is_some_and(|free| (1..250).contains(&free)), "{capacity:?}");
 }
 
 #[test]

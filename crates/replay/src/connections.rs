@@ -33,13 +33,13 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use job::capacity::Capacity;
 use job::memory::record_bytes_max;
 use load::{Progress, Snapshot};
 use send::connections::ConnectionSet;
 use send::controller::Limits;
 use send::watch::Watch as ServerWatch;
 use server::Session;
-use server::capacity::Capacity;
 use server::session::Done;
 use sources::{Source, SourceExt as _};
 use sql::Verb;

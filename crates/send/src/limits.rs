@@ -4,10 +4,10 @@ use encode::column_source::Input;
 use encode::inspected::Inspected;
 use encode::prepared::Prepared;
 use face::option::CONNECTIONS;
+use job::capacity::Capacity;
 use job::error::Error;
 use job::memory::ConnectionShares;
 use job::options::LoadPath;
-use server::capacity::Capacity;
 use server::version::Flavor;
 use targets::Lock;
 

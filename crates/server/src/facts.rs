@@ -1,7 +1,6 @@
 //! The server as a whole: settings, replication, the account's rights, and whether its data
 //! directory is one we can write to.
 
-pub mod capacity;
 pub mod database_dir;
 pub mod habits;
 pub mod privileges;

@@ -31,7 +31,7 @@ pub use connect::{
 };
 pub use error::{Error, Result};
 pub use facts::habits::habits;
-pub use facts::{ServerFacts, capacity, privileges};
+pub use facts::{ServerFacts, privileges};
 pub use interrupt::Interrupt;
 pub use option_file::OptionFiles;
 pub use options::{ConnectOptions, Flushing, UntestedBuilds};

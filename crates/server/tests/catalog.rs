@@ -4,6 +4,7 @@ use schema::{
     DefaultValue, Feature, Generated, KeyEnd, Partition, PartitionBound, PartitionMethod,
     RowFormat, Storage, Table, TableName,
 };
+use server::identifier::digest;
 use server::{ConnectOptions, Error, ServerFacts, Session, catalog};
 use testkit::{TestServer, TestServerOptions};
 use values::{Charset, SqlType, TextType};
@@ -14,6 +15,12 @@ fn read(session: &mut Session, database: &str, table: &str) -> Table {
 
 fn text(charset: Charset, collation: &str) -> TextType {
     TextType { charset, collation: collation.to_owned() }
+}
+
+#[test]
+fn the_digest_of_a_name_never_changes() {
+    assert_eq!(digest(b""), 0xcbf2_9ce4_8422_2325);
+    assert_eq!(digest(b"foobar"), 0x8594_4171_f739_67e8);
 }
 
 #[test]

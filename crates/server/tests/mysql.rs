@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use schema::{DefaultValue, TableName};
-use server::capacity::Capacity;
 use server::learn::{self, CollationCache};
 use server::options::Protocol;
 use server::replicas::{self, Replica};
@@ -334,6 +333,4 @@ fn pressure_and_lag_are_read() {
     follower.exec("STOP REPLICA SQL_THREAD").unwrap();
     let lag = found.lag().unwrap();
     assert_eq!(lag.following, Following::Stopped);
-    let capacity = Capacity::read(&mut session).unwrap();
-    assert!(capacity.cores.is_some() && capacity.connections.is_some_and(|free| free >= 1));
 }

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use server::Session;
-use server::capacity::Capacity;
 use server::replicas::{self, Replica};
 use server::replication::lag::{Following, Lag};
 use testkit::{Cluster, TestServer};
@@ -122,13 +121,4 @@ fn a_server_that_is_no_replica_cannot_be_named_as_one() {
     cluster.replicas[0].0.kill_9().unwrap();
     let error = Replica::named(&cluster.address(0), &cluster.options()).unwrap_err();
     assert!(error.to_string().contains(&cluster.address(0)), "{error}");
-}
-
-#[test]
-fn a_server_says_how_much_of_it_may_be_used() {
-    let Some(server) = TestServer::shared() else { return };
-    let capacity = Capacity::read(&mut server.connect().unwrap()).unwrap();
-    let ours = std::thread::available_parallelism().unwrap().get();
-    assert_eq!(capacity.cores, Some(ours), "the test's server is on this machine");
-    assert!(capacity.connections.is_some_and(|free| (1..250).contains(&free)), "{capacity:?}");
 }

@@ -1,8 +1,8 @@
 //! How much of a server a load may use: what it says of its processors and connections.
 
-use crate::error::Result;
-use crate::session::Session;
-use crate::version::Flavor;
+use server::error::Result;
+use server::session::Session;
+use server::version::Flavor;
 
 /// Connections that are left to others.
 const CONNECTIONS_LEFT: u64 = 10;
