@@ -111,6 +111,23 @@ pub fn quote_name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
+/// A name in backquotes at the start of a text, and what follows.
+pub fn quoted_name(text: &str) -> Option<(String, &str)> {
+    let mut name = String::new();
+    let mut rest = text.strip_prefix('`')?;
+    loop {
+        let (part, after) = rest.split_once('`')?;
+        name.push_str(part);
+        match after.strip_prefix('`') {
+            Some(more) => {
+                name.push('`');
+                rest = more;
+            }
+            None => return Some((name, after)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,23 +1,6 @@
 //! Names and texts for SQL, and names as the server spells them in its data directory.
 
-pub use schema::{TableName, quote_name};
-
-/// A name in backquotes at the start of a text, and what follows.
-pub fn quoted_name(text: &str) -> Option<(String, &str)> {
-    let mut name = String::new();
-    let mut rest = text.strip_prefix('`')?;
-    loop {
-        let (part, after) = rest.split_once('`')?;
-        name.push_str(part);
-        match after.strip_prefix('`') {
-            Some(more) => {
-                name.push('`');
-                rest = more;
-            }
-            None => return Some((name, after)),
-        }
-    }
-}
+pub use schema::{TableName, quote_name, quoted_name};
 
 /// A string literal. Right under any `sql_mode` without NO_BACKSLASH_ESCAPES, as our sessions are.
 pub fn quote_text(text: &str) -> String {
@@ -46,15 +29,4 @@ pub fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn literals_survive_quotes_and_backslashes() {
-        assert_eq!(quote_text("it's \\ \0"), "'it''s \\\\ \\0'");
-    }
 }

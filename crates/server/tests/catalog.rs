@@ -4,7 +4,7 @@ use schema::{
     DefaultValue, Feature, Generated, KeyEnd, Partition, PartitionBound, PartitionMethod,
     RowFormat, Storage, Table, TableName,
 };
-use server::identifier::digest;
+use server::identifier::{digest, quote_text};
 use server::{ConnectOptions, Error, ServerFacts, Session, catalog};
 use testkit::{TestServer, TestServerOptions};
 use values::{Charset, SqlType, TextType};
@@ -15,6 +15,11 @@ fn read(session: &mut Session, database: &str, table: &str) -> Table {
 
 fn text(charset: Charset, collation: &str) -> TextType {
     TextType { charset, collation: collation.to_owned() }
+}
+
+#[test]
+fn literals_survive_quotes_and_backslashes() {
+    assert_eq!(quote_text("it's \\ \0"), "'it''s \\\\ \\0'");
 }
 
 #[test]
