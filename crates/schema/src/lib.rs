@@ -31,7 +31,9 @@ pub use filename::{filename_ascii, filename_by_letters};
 pub use flavor::Flavor;
 pub use index::{Index, IndexColumn, IndexKind};
 pub use method::{LoadPath, Method, Mode};
-pub use name::{BASE_TABLE, NAME_CHARS_MAX, NameError, TableName, is_system_schema, quote_name, quoted_name};
+pub use name::{
+    BASE_TABLE, NAME_CHARS_MAX, NameError, TableName, is_system_schema, quote_name, quoted_name,
+};
 pub use partition::{Partition, PartitionBound, PartitionMethod, Partitioning};
 pub use support::{Staged, Support};
 pub use table::{CreateOption, OldUuids, RowFormat, Table, TableKind, UuidMaker};
