@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use server::Session;
 use server::replicas::{self, Replica};
 use server::replication::lag::{Following, Lag};
-use testkit::{Cluster, TestServer};
+use testkit::Cluster;
 
 fn behind(lag: Option<&Lag>) -> Option<u64> {
     match lag?.following {

@@ -208,7 +208,9 @@ mod tests {
     #[test]
     fn keys_that_are_looked_for_together_are_found_as_one_by_one() {
         let mut rows = LookedUpRows::default();
-        (0..1000).for_each(|key| drop(rows.push(format!("key {key}").as_bytes(), None)));
+        for key in 0..1000 {
+            rows.push(format!("key {key}").as_bytes(), None);
+        }
         let (known, mut block) = (rows.finish(), KeyBlock::default());
         let some = ["key 7", "none", "key 0", "key 7"];
         some.iter().for_each(|key| block.push(key.as_bytes()));
