@@ -104,10 +104,13 @@ fn ahead_bytes(files: &[FoundInput], memory_bytes: u64) -> u64 {
 /// die leave them.
 fn end_note(file: &FoundInput) -> Option<String> {
     let (bytes, input) = (file.bytes()?, file.open().ok()?);
-    let (mut start, mut end) = ([0; 6], [0; 4]);
+    let (mut start, mut end) = ([0; 6], [0; 8]);
     let is_file = input.read_at(0, &mut start).ok()? < start.len() || &start == b"ARROW1";
     input.read_at(bytes.checked_sub(end.len() as u64)?, &mut end).ok()?;
-    (!is_file && end != [0; 4]).then(|| {
+    // Streams of before 2019 have no such word before each length. Zeros alone end the values of a batch, too.
+    const WORD: [u8; 4] = [0xff; 4];
+    let is_ended = end[4..] == [0; 4] && (start[..4] != WORD || end[..4] == WORD);
+    (!is_file && !is_ended).then(|| {
         format!(
             "{} ends without the end marker of an Arrow stream: rows are missing if its writer was stopped",
             file.path().display()

@@ -175,21 +175,6 @@ fn a_page_above_the_leaves_is_checked_before_it_leads_to_them() {
     }
 }
 
-/// A reader of records went on for ever.
-#[test]
-fn records_in_a_circle_are_an_error() {
-    let mut image = Image::built();
-    let page = image.level(0, 0)[1];
-    let origins = image.origins(page);
-    let back = (origins[0].wrapping_sub(origins[3]) as u16).to_be_bytes();
-    image.set(page, origins[3] - 2, &back);
-    let space = SpaceReader::open(&image.file, image.file.len() as u64).unwrap();
-    let index = &template(&image).indexes[0];
-    let mut records = space.records(PageNo(index.root), &index.shape).unwrap();
-    let error = (0..100_000).find_map(|_| records.advance().err()).unwrap().to_string();
-    assert!(error.contains("a record not read before"), "{error}");
-}
-
 /// The page above the leaves was of an earlier state, so an export left out the leaves that came since.
 #[test]
 fn a_leaf_is_linked_with_the_leaves_that_the_pages_above_name() {

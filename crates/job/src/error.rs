@@ -16,7 +16,9 @@ use face::option::{
 use crate::position::{Position, RefusedRow};
 use crate::report::Report;
 
-use self::words::{added, also_bad, before, by, kept_in, no_rows, none, unfinished};
+use self::words::{
+    added, also_bad, before, by, kept_in, no_rows, none, of_which, unfinished,
+};
 
 /// Everything that ends a load. The target is as it was before, whatever the variant.
 #[derive(Debug, thiserror::Error)]
@@ -240,17 +242,17 @@ pub enum Error {
     },
     /// Too little room for what the load will write.
     #[error(
-        "{} has {} free, of which {} stay free for the server; the load needs about {} there ({} for the table, \
-         {} for sorted runs): free some space, or put sorted runs elsewhere with {TEMP_DIR}",
-        path.display(), show(*free_bytes), show(*kept_bytes), show(table_bytes + temporary_bytes), show(*table_bytes),
-        show(*temporary_bytes)
+        "{} has {} free{}; the load needs about {} there ({} for the table, {} for sorted runs): free some space, or \
+         put sorted runs elsewhere with {TEMP_DIR}",
+        path.display(), show(*free_bytes), of_which(*kept_bytes), show(table_bytes + temporary_bytes),
+        show(*table_bytes), show(*temporary_bytes)
     )]
     NoSpace {
         /// The folder.
         path: PathBuf,
         /// Bytes free there.
         free_bytes: u64,
-        /// Bytes of them that stay free.
+        /// Bytes of them that stay free for the server, where its tables are.
         kept_bytes: u64,
         /// Bytes of the tablespace, if it goes there.
         table_bytes: u64,

@@ -28,10 +28,10 @@ pub(crate) fn check(
     fits(temp_dir, 0, temporary_bytes)
 }
 
-/// Refuses what is larger than the room in a folder, less what stays free.
+/// Refuses what is larger than the room in a folder, less what stays free for the server where a table goes.
 pub(crate) fn fits(folder: &Path, table_bytes: u64, temporary_bytes: u64) -> Result<(), Error> {
     let free_bytes = free_bytes(folder)?;
-    let kept_bytes = kept_bytes(free_bytes);
+    let kept_bytes = if table_bytes > 0 { kept_bytes(free_bytes) } else { 0 };
     if table_bytes + temporary_bytes <= free_bytes - kept_bytes {
         return Ok(());
     }

@@ -166,7 +166,7 @@ fn columns_that_come_too_late_are_refused_and_files_without_records_are_empty() 
     let late = desk.home.file("b.jsonl", "{\"id\": 2, \"token\": \"x\"}\n");
     let late = late.to_str().unwrap();
     let reason = "the record has the column `token`, which the first records lack";
-    desk.load("t", &first, &[late, "--ignore-unknown-columns"])
+    desk.load("t", &first, &[late, "--ignore-unknown-columns", "--path", "stream"])
         .refused(1, &["b.jsonl line 1", reason]);
     let none = desk.home.file("none.jsonl", "");
     desk.load("t", &none, &[]).done();

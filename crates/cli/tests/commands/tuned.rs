@@ -365,14 +365,15 @@ fn tune_apply_says_that_it_sets_nothing_beside_a_load_of_another_state_folder() 
     let mut apply = elsewhere.inrush(["tune", "--apply", "--user", "root", "--socket"]);
     let begun = Instant::now();
     let applied = run(apply.arg(yard.server.socket()));
-    assert!(applied.done().out.contains("nothing was set: connection "), "{applied:?}");
+    applied.refused(1, &["no variable was set"]);
+    assert!(applied.out.contains("nothing was set: connection "), "{applied:?}");
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     // Nor does a load that sets nothing keep others of its folder waiting.
     let mut other = yard.load(&elsewhere, &["--into", "d.u"]);
     let mut other = start(other.env("INRUSH_FAILPOINT", "rows.begin=pause"));
     wait_paused(&mut other);
     let mut apply = elsewhere.inrush(["tune", "--apply", "--user", "root", "--socket"]);
-    run(apply.arg(yard.server.socket())).done();
+    run(apply.arg(yard.server.socket())).refused(1, &["no variable was set"]);
     assert!(begun.elapsed() < Duration::from_secs(90), "{:?}", begun.elapsed());
     resume(&other);
     finish(other).done();

@@ -211,7 +211,7 @@ fn what_asks_about_the_statement_before_it_is_refused() {
         let text =
             format!("{TABLE}INSERT INTO t VALUES (1,'a');\nUPDATE t SET v='b';\n{later}{asks};\n");
         let dump = yard.home.file("last.sql", text);
-        let outcome = run(&mut yard.replay(&dump, &["--into", &database]));
+        let outcome = run(&mut yard.replay(&dump, &["--fresh", "--into", &database]));
         outcome.refused(
             1,
             &["line 5", "this statement reads results of the statement before it (ROW_COUNT() and"],

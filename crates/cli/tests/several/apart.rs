@@ -113,7 +113,7 @@ fn rejected_rows_of_loaded_tables_are_told_behind_a_failure() {
 fn a_failed_command_goes_on_with_the_missing_tables() {
     let Some(server) = TestServer::shared() else { return };
     for (more, mode) in
-        [("--each", "append"), ("--each", "insert"), ("-v", "append"), ("-v", "insert")]
+        [("--each", "append"), ("--each", "insert"), ("--verbose", "append"), ("--verbose", "insert")]
     {
         let mut place = Place::new(server, &["a"]);
         // The largest file comes first.
@@ -142,11 +142,11 @@ fn a_failed_command_goes_on_with_the_missing_tables() {
 #[test]
 fn the_job_of_a_failed_table_loads_that_table_alone() {
     let Some(server) = TestServer::shared() else { return };
-    for more in ["--each", "-v"] {
+    for more in ["--each", "--verbose"] {
         let mut place = Place::new(server, &["a"]);
         place.home.file("rows/e.csv", "1\n2\n3\n4\n5\n");
         place.session.exec(&format!("INSERT INTO `{}`.a VALUES (2)", place.database)).unwrap();
-        if more == "-v" {
+        if more == "--verbose" {
             // Rows in a table would have all tables loaded by one transaction.
             place.session.exec(&format!("DELETE FROM `{}`.a", place.database)).unwrap();
             place.home.file("rows/a.csv", "1\n2\n2\n");
@@ -156,7 +156,7 @@ fn the_job_of_a_failed_table_loads_that_table_alone() {
         let jobs: Vec<Value> = serde_json::from_str(&jobs.done().out).unwrap();
         let failed = jobs.iter().find(|job| job["state"] == "failed").unwrap();
         place.session.exec(&format!("DELETE FROM `{}`.a", place.database)).unwrap();
-        if more == "-v" {
+        if more == "--verbose" {
             place
                 .session
                 .exec(&format!("ALTER TABLE `{}`.a DROP PRIMARY KEY, ADD KEY (id)", place.database))

@@ -60,7 +60,7 @@ fn a_connection_that_ends_within_the_file_loads_no_row() {
         let Some(mut machine) = Machine::new() else { return };
         let load = machine.begun(&["--path", path]);
         signal(ssh_of(&load), "-KILL");
-        assert_ends(&finish(load), &["connection to 127.0.0.1 ended"]);
+        assert_ends(&finish(load), &["connection to 127.0.0.1 was lost"]);
         machine.is_as_before();
     }
 }
@@ -91,7 +91,7 @@ fn a_connection_that_ends_behind_the_file_stops_the_load() {
             std::thread::sleep(Duration::from_millis(5));
         }
         signal(ssh_of(&load), "-KILL");
-        assert_ends(&finish(load), &["connection to 127.0.0.1 ended"]);
+        assert_ends(&finish(load), &["connection to 127.0.0.1 was lost"]);
         machine.wait_for_end();
         machine.desk.exec("COMMIT");
         machine.is_as_before();
@@ -135,7 +135,7 @@ fn a_signal_here_ends_a_load_whose_program_there_does_not_read() {
         std::thread::sleep(Duration::from_millis(5));
     }
     signal(load.id(), "-TERM");
-    assert_ends(&finish(load), &["stopping and cleaning up", "connection to 127.0.0.1 ended"]);
+    assert_ends(&finish(load), &["stopping and cleaning up", "connection to 127.0.0.1 was lost"]);
     machine.is_as_before();
 }
 

@@ -2,10 +2,18 @@
 
 use std::path::Path;
 
+use disk::size::show;
 use face::option::{ON_DUPLICATE, REJECTS_MAX};
 
 use super::Error;
 use crate::report::Report;
+
+pub(super) fn of_which(kept_bytes: u64) -> String {
+    match kept_bytes {
+        0 => String::new(),
+        bytes => format!(", of which {} stay free for the server", show(bytes)),
+    }
+}
 
 pub(super) fn added(error: &Error, [target, ledger]: &[String; 2], rows: Option<u64>) -> String {
     // The same row would end the same command.

@@ -158,7 +158,11 @@ fn tables_are_taken_before_ids_are_chosen() {
     let file = shop.desk.home.file("others.csv", "1,other@example.org,Other\n");
     let other = shop.desk.load("customers", &file, &[]);
     assert!(other.code() != 0 && other.err.contains("another load into"), "{other:?}");
-    resume(&child);
+    // Each of its threads stops there.
+    while child.try_wait().unwrap().is_none() {
+        resume(&child);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
     finish(child).done();
     assert_eq!(shop.joined(), shown(&good));
 }
