@@ -33,7 +33,7 @@ fn a_csv_file_and_rows_of_an_own_source_are_loaded_by_the_facade_alone() {
     std::fs::write(&file, "word,n\none,1\n\"two, or three\",2\n").unwrap();
     let mut load = example("load");
     load.env("XDG_STATE_HOME", home.path()).arg(server.socket()).arg(&file).args(["d", "t"]);
-    assert_eq!(said(&mut load), "d.t: 2 rows by the direct path\n");
+    assert_eq!(said(&mut load), "d.t: 2 rows by the stream path\n");
     let word = session.query_text("SELECT word FROM d.t WHERE n=2").unwrap();
     assert_eq!(word.as_deref(), Some("two, or three"));
     let mut source = example("source");

@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use load::{Error, LoadOptions, Memory, Mode, OnDuplicate};
+use load::{LoadOptions, Memory, Mode, OnDuplicate};
 use serde_json::Value;
 use sources::Dialect;
 use testkit::Random;
@@ -183,9 +183,9 @@ fn losers_beyond_the_memory_for_them_spill() {
     }
 }
 
-/// Memory too little for what is to be sorted is said so, with the option that helps.
+/// Rows that lose are sorted in as little memory as others.
 #[test]
-fn too_many_losers_for_the_memory_are_an_error() {
+fn many_losers_take_little_memory() {
     let Some(server) = Server::get() else { return };
     let mut db = server.database();
     db.sql("CREATE TABLE b (id INT PRIMARY KEY)");
@@ -200,12 +200,7 @@ fn too_many_losers_for_the_memory_are_an_error() {
         entry_bytes: 100_000,
         run_bytes: 400 << 10,
     });
-    match server.load(&options) {
-        Err(Error::Memory { reason, .. }) => assert!(reason.contains("one sort needs"), "{reason}"),
-        other => panic!("{other:?}"),
-    }
-    assert_eq!(db.tables(), ["b"]);
-    assert_eq!(db.number("SELECT COUNT(*) FROM b"), 0);
-    options.limits.shares = None;
     assert_eq!(server.load(&options).unwrap().duplicates, 599_999);
+    assert_eq!(db.tables(), ["b"]);
+    assert_eq!(db.number("SELECT COUNT(*) FROM b"), 1);
 }
