@@ -376,7 +376,7 @@ fn tables_without_a_key_are_loaded_where_the_server_requires_one() {
         load.args(["--user", "one", "--mode", "replace", "--path", path]).env("MYSQL_PWD", "x");
         let loaded = run(&mut load);
         match path {
-            "direct" => _ = loaded.refused(2, &["GRANT SESSION_VARIABLES_ADMIN ON *.* TO `one`"]),
+            "direct" => loaded.refused(2, &["GRANT SESSION_VARIABLES_ADMIN ON *.* TO `one`"]),
             _ => _ = loaded.done(),
         }
         assert_eq!(scene.lines("SELECT * FROM t ORDER BY a"), ["1|1", "2|2"], "{path}");

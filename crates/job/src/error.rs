@@ -16,9 +16,7 @@ use face::option::{
 use crate::position::{Position, RefusedRow};
 use crate::report::Report;
 
-use self::words::{
-    added, also_bad, before, by, kept_in, no_rows, none, of_which, unfinished,
-};
+use self::words::{added, also_bad, before, by, kept_in, no_rows, none, of_which, unfinished};
 
 /// Everything that ends a load. The target is as it was before, whatever the variant.
 #[derive(Debug, thiserror::Error)]

@@ -112,9 +112,12 @@ fn rejected_rows_of_loaded_tables_are_told_behind_a_failure() {
 #[test]
 fn a_failed_command_goes_on_with_the_missing_tables() {
     let Some(server) = TestServer::shared() else { return };
-    for (more, mode) in
-        [("--each", "append"), ("--each", "insert"), ("--verbose", "append"), ("--verbose", "insert")]
-    {
+    for (more, mode) in [
+        ("--each", "append"),
+        ("--each", "insert"),
+        ("--verbose", "append"),
+        ("--verbose", "insert"),
+    ] {
         let mut place = Place::new(server, &["a"]);
         // The largest file comes first.
         place.home.file("rows/e.csv", "1\n2\n3\n4\n5\n");
