@@ -169,8 +169,8 @@ fn columns_that_come_too_late_are_refused_and_files_without_records_are_empty() 
     desk.load("t", &first, &[late, "--ignore-unknown-columns", "--path", "stream"])
         .refused(1, &["b.jsonl line 1", reason]);
     let none = desk.home.file("none.jsonl", "");
-    desk.load("t", &none, &[]).done();
-    desk.load("t", &none, &[late]).done();
+    desk.load("t", &none, &["--path", "stream"]).done();
+    desk.load("t", &none, &[late, "--path", "stream"]).done();
     assert_eq!(desk.rows("SELECT CONCAT_WS('|', id, token) FROM t"), ["2|x"]);
 }
 
