@@ -390,7 +390,7 @@ fn well_known_text_has_the_longitude_first() {
     let place = "SRID=4326;POINT(13.4 52.5)";
     let file =
         scene.home.file("rows.txt", format!("1\t{place}\t{place}\n2\tPOINT(1 2)\t{place}\n"));
-    scene.load("t", &file, &["--format-of=g=wkt", "--format-of=p=wkt"]).done();
+    scene.load("t", &file, &["--path=stream", "--format-of=g=wkt", "--format-of=p=wkt"]).done();
     let same =
         |text: &str| format!("ST_GeomFromText('POINT({text})', 4326, 'axis-order=long-lat')");
     let sql = format!("SELECT id, g = {0}, p = {0}, ST_Longitude(p) FROM t", same("13.4 52.5"));
