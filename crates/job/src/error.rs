@@ -152,8 +152,8 @@ pub enum Error {
     },
     /// The server refused a row for its key, which another row has, here or in the table before.
     #[error(
-        "{position}: the table already has a row with this key ({message}); {} chooses which row \
-         stays",
+        "{position}: the table or the input already has a row with this key ({message}); {} chooses which \
+         row stays",
         ON_DUPLICATE.with_any(&["skip", "replace", "update"])
     )]
     DuplicateRow {

@@ -128,7 +128,7 @@ fn rows_are_added_to_all_shards_or_to_none() {
     growing.append(&["--on-duplicate", "replace"]).done();
     // Which are there: refused, left out, replaced; and a row of the file's end that is bad.
     let before = growing.scene.count();
-    growing.append(&[]).refused(1, &["the shard s", "the table already has a row with this key"]);
+    growing.append(&[]).refused(1, &["the shard s", "already has a row with this key"]);
     growing.is_whole("duplicates fail");
     growing.append(&["--on-duplicate", "skip"]).done();
     growing.is_whole("duplicates are left out");
