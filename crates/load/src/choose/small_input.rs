@@ -1,5 +1,4 @@
-//! Inputs so small that one transaction into the table itself takes less time than a swap, whatever the speed of
-//! the rows.
+//! Inputs so small that one transaction into the tables themselves takes less time than a swap.
 //!
 //! A table that is built and swapped in takes the server some 14 ms, whatever its rows: CREATE TABLE .. LIKE,
 //! DISCARD, IMPORT, RENAME and DROP, most of which sync files. Rows that go into the table itself need none of
