@@ -363,6 +363,32 @@ fn a_signal_stops_adding_and_the_same_command_goes_on() {
     assert!(!jobs.contains("_inrush_ledger_") && !doctor.contains(&table), "{jobs}{doctor}");
 }
 
+/// Few rows go into the table itself: none of them, or all, and once.
+#[test]
+fn a_small_input_killed_beside_its_commit_is_loaded_once() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9), KEY (name))");
+    let file = desk.home.file("rows.txt", "1\ta\n2\tb\n");
+    for (mode, before) in [("insert", 0), ("append", 1)] {
+        for (place, is_in) in [("publish.commit", false), ("publish.committed", true)] {
+            desk.exec("TRUNCATE t");
+            desk.exec(&format!(
+                "INSERT INTO t SELECT seq + 10, 'old' FROM seq_1_to_{before} LIMIT {before}"
+            ));
+            let more = ["--path", "auto", "--mode", mode];
+            let mut load = desk.home.load(desk.server, &desk.table("t"), &file);
+            let killed = run(load.args(more).env("INRUSH_FAILPOINT", format!("{place}=kill")));
+            assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
+            let again = desk.load("t", &file, &more);
+            let said = again.done().out.contains("all rows are loaded already");
+            assert_eq!(said, is_in, "{place}: {again:?}");
+            let count = desk.rows("SELECT COUNT(*) FROM t");
+            assert_eq!(count, [(before + 2).to_string()], "{place}, {mode}");
+            assert_eq!(desk.rows("SHOW TABLES"), ["t"]);
+        }
+    }
+}
+
 #[test]
 fn plan_says_which_rung_and_why_not_the_faster_ones() {
     let Some(mut desk) = Desk::new() else { return };
