@@ -20,7 +20,7 @@ pub fn free_bytes(folder: &Path) -> Result<u64, Error> {
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-/// Of so many free bytes, those that a load leaves to the server, which stops or waits when its disk is full.
+/// Bytes of a disk with so many free ones that a load leaves to the server, which stops or waits on a full disk.
 pub fn kept_bytes(free_bytes: u64) -> u64 {
     (free_bytes / KEPT_SHARE).min(KEPT_BYTES_MAX)
 }

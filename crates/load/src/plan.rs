@@ -9,6 +9,7 @@ use job::memory::Memory;
 use job::options::{InputOptions, LoadOptions, LoadPath, OnDuplicate, ServerOptions};
 use job::report::{EngineReport, ShardReport};
 use job::space::free_bytes;
+use job::tuning::for_load;
 use schema::{Flavor, ForeignKey, KeyEnd, Table, TableName};
 use serde::Serialize;
 use server::{ConnectOptions, Session, Unsupported, catalog};
@@ -24,7 +25,6 @@ use crate::min_memory;
 use crate::places::{Places, PlacesPlan};
 use crate::predicted_table;
 use crate::replication_notes::{self, Arrival};
-pub(crate) use job::tuning::for_load as reached;
 
 /// Tables that a note names.
 const KEYS_NAMED: usize = 3;
@@ -101,7 +101,7 @@ pub(crate) fn planned(
     places: Option<&dyn Places>,
 ) -> Result<(Plan, Option<Inspected>), Error> {
     let (memory, mut source) = input::open_files(options)?;
-    let connect = connect.map(|connect| reached(connect, options));
+    let connect = connect.map(|connect| for_load(connect, options));
     let mut session = connect.as_ref().map(Session::connect).transpose()?;
     let name = TableName::new(&options.database, &options.table);
     let plan = Plan::of(options, &*source, session.as_ref())?;

@@ -318,7 +318,7 @@ fn what_is_not_built_is_sent_and_says_why() {
     let report = report.unwrap();
     assert_eq!(report.path, "stream");
     assert!(report.why.contains("in 2 partitions would take"), "{}", report.why);
-    // Of few rows nothing is weighed.
+    // A small input is not weighed.
     let why = server.load(&append).unwrap().why;
     assert!(why.starts_with("not direct: the input is small"), "{why}");
     assert_eq!(db.number("SELECT COUNT(*) FROM b"), 4 + MANY as u64);

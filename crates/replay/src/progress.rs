@@ -70,7 +70,7 @@ struct Words {
     reading: Option<Arc<AtomicU64>>,
     said: Vec<String>,
     failed: Vec<Failed>,
-    /// Those that are not in `failed`.
+    /// Failed statements that are not in `failed`.
     failed_more: u64,
     under_way: Vec<Arc<UnderWay>>,
     /// Seconds that the rows of runs took that have ended, and what came behind them.

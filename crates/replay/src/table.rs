@@ -334,7 +334,7 @@ impl Tables {
 
     /// Adds the foreign keys of published tables, but those that refer to tables yet to be published.
     ///
-    /// Those that the server refuses are left out, with the others of their table.
+    /// Keys that the server refuses are left out, with the others of their table.
     ///
     /// Errors: the server's, which says nothing of the keys.
     pub(crate) fn add_keys(&mut self, sessions: &mut Sessions) -> Result<(), Error> {

@@ -97,7 +97,7 @@ impl Keeper {
     }
 }
 
-/// What loads of any table of a database have left.
+/// Leftovers of loads of any table of a database.
 fn left(
     session: &mut Session,
     database: &str,

@@ -76,7 +76,7 @@ pub(crate) fn small_bytes(
 fn is_open(options: &LoadOptions) -> bool {
     options.mode != Mode::Replace
         && options.path == LoadPath::Auto
-        // Of rows that are left out, the numbers that they would have had are not LOAD DATA's.
+        // Numbers of rows that are left out would not be LOAD DATA's.
         && options.rows.on_duplicate == OnDuplicate::Fail
         && options.rows.duplicates.is_none()
         && !options.server.unlogged

@@ -7,6 +7,7 @@ use encode::input;
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::options::{LoadOptions, LoadPath, WithOthers};
+use job::tuning::for_load;
 use schema::{Table, TableName};
 use serde::Serialize;
 use server::{ConnectOptions, Session, catalog};
@@ -23,7 +24,7 @@ use crate::choose::{
 use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
 use crate::places::Places;
-use crate::plan::{Plan, planned, reached};
+use crate::plan::{Plan, planned};
 
 /// The plan of a load of several tables.
 #[derive(Clone, Debug, Serialize)]
@@ -180,7 +181,7 @@ impl<'t> PlannedTables<'t> {
         tables: &'t [LoadOptions],
         places: Option<&'t dyn Places>,
     ) -> Result<PlannedTables<'t>, Error> {
-        let mut session = Session::connect(&reached(connect, &tables[0]))?;
+        let mut session = Session::connect(&for_load(connect, &tables[0]))?;
         let names = spelled(&mut session, tables)?;
         let there = catalog::spellings(&mut session, &tables[0].database, &names)?;
         let known: Vec<TableName> = there.iter().flatten().cloned().collect();

@@ -78,7 +78,7 @@ pub(super) fn options(options: &str, definition: &str) -> Vec<CreateOption> {
         match name {
             "page_compressed" if on => found.push(CreateOption::PageCompressed(option.to_owned())),
             "encrypted" if on => found.push(CreateOption::Encrypted(option.to_owned())),
-            // Those of MySQL.
+            // MySQL names its options so.
             "compression" if on && value != "none" => {
                 found.push(CreateOption::PageCompressed(option.to_owned()));
             }

@@ -78,7 +78,7 @@ pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
     if (has_lost_labels || !lost.is_empty()) && is_built {
         let constants: Vec<usize> = literals.into_iter().map(|(i, _)| i).collect();
         match ask_copy(session, table, &constants) {
-            // Whoever leaves out such a column asks for its value, and hears which right that takes.
+            // A load that leaves such a column out asks for its value, and names the right that this takes.
             Err(error) if is_no_copy(&error) && !has_lost_labels => {
                 for (i, text) in lost {
                     table.columns[i].default = DefaultValue::Expression(text);

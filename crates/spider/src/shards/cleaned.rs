@@ -274,6 +274,6 @@ impl Cleaner<'_> {
 /// How long a shard that is away is waited for.
 fn wait(is_decided: bool) -> Duration {
     let wait = failpoint::reconnect_wait(targets::RECONNECT_WAIT);
-    // What is not to be stays with the next load just as well.
+    // The next load can roll back what is not decided.
     if is_decided { wait } else { wait.min(GIVEN_UP_WAIT) }
 }
