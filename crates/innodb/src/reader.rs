@@ -68,6 +68,7 @@ impl<'a> SpaceReader<'a> {
             page_no: root.0,
             origin: INFIMUM,
             rest: self.map.pages,
+            page_rest: 0,
             spans: Vec::new(),
         };
         records.descend()?;
@@ -85,6 +86,8 @@ pub struct Records<'a> {
     origin: usize,
     /// Pages that may still be read before the links must have run into a circle.
     rest: u32,
+    /// The same of the records of this page.
+    page_rest: u16,
     spans: Vec<FieldSpan>,
 }
 
@@ -114,7 +117,7 @@ impl Record<'_> {
 impl Records<'_> {
     /// The next record, or `None` after the last.
     ///
-    /// Errors: a source that fails, records that leave their page, pages in a circle.
+    /// Errors: a source that fails, records that leave their page, records or pages in a circle.
     pub fn advance(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         loop {
             self.origin = next_record(&self.page, self.origin);
@@ -132,6 +135,10 @@ impl Records<'_> {
         if self.origin < SUPREMUM {
             return Err(self.corrupt("next record", self.origin as u64, "after the supremum"));
         }
+        let Some(rest) = self.page_rest.checked_sub(1) else {
+            return Err(self.corrupt("next record", self.origin as u64, "the supremum"));
+        };
+        self.page_rest = rest;
         self.leaf.spans(&self.page[..], self.origin, &mut self.spans)?;
         Ok(Some(Record {
             page_no: PageNo(self.page_no),
@@ -165,6 +172,7 @@ impl Records<'_> {
         read_page(self.source, page_no, &mut self.page)?;
         self.page_no = page_no;
         self.origin = INFIMUM;
+        self.page_rest = index_header(&self.page).records.get();
         match fil_header(&self.page).page_type.get() {
             page_type::INDEX | page_type::INSTANT => Ok(()),
             other => Err(self.corrupt("FIL_PAGE_TYPE", other.into(), "an index page")),

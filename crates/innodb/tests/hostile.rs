@@ -2,8 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use innodb::ids::PAGE_SIZE;
+use innodb::cfg::Cfg;
+use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::inspect::Survey;
+use innodb::reader::SpaceReader;
+use innodb::record::RecordShape;
 use innodb::verify::Context;
 
 /// Pages of inodes: each holds 85, so ten times this would still be a small file.
@@ -49,4 +52,27 @@ fn pages_of_many_inodes_are_read_in_time_that_grows_as_the_file_does() {
     assert_eq!(survey.map.segments.len(), 85 * INODE_PAGES);
     assert!(!survey.report.unwrap().violations.is_empty());
     assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn records_in_a_circle_end_with_an_error() {
+    let cfg = Cfg::parse(include_bytes!("../testdata/mariadb-10.11/orders.cfg")).unwrap();
+    let mut file = include_bytes!("../testdata/mariadb-10.11/orders.ibd").to_vec();
+    let (root, bytes) = (PageNo(cfg.indexes[0].root), file.len() as u64);
+    let shape = RecordShape::leaf(&cfg, &cfg.indexes[0]).unwrap();
+    let space = SpaceReader::open(&file, bytes).unwrap();
+    let mut records = space.records(root, &shape).unwrap();
+    let first = records.advance().unwrap().unwrap();
+    let origin = first.page_no.file_offset() as usize + first.origin;
+    // The record behind it is itself.
+    file[origin - 2..origin].fill(0);
+    let space = SpaceReader::open(&file, bytes).unwrap();
+    let mut records = space.records(root, &shape).unwrap();
+    let error = loop {
+        match records.advance() {
+            Ok(record) => assert!(record.is_some(), "the circle has ended"),
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(error.contains("next record"), "{error}");
 }
