@@ -223,7 +223,7 @@ fn left_apart(
         return Ok(names.iter().filter_map(position).collect());
     }
     let mut found = tables.iter().zip(targets);
-    match found.find(|(options, target)| inspection::may_be_apart(options, target)) {
+    match found.find(|(options, target)| inspection::is_unlike_others(options, target)) {
         None => Ok(Vec::new()),
         Some((_, target)) => Err(Error::Usage(format!(
             "a load of this command on another computer, or with another {STATE_DIR}, had published its tables \

@@ -186,6 +186,21 @@ fn only_tables_that_cannot_be_published_together_are_loaded_one_after_the_other(
     place.load_direct().refused(2, &[".a cannot be loaded by the direct path"]);
 }
 
+/// A child of a table with triggers comes behind the others also where it could not be swapped by itself.
+#[test]
+fn a_child_of_a_table_with_triggers_needs_no_method_with_others() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut place = Place::new(server, &["a", "b", "c"]);
+    let database = &place.database;
+    server.script(&format!("ALTER TABLE `{database}`.b ROW_FORMAT=COMPRESSED;")).unwrap();
+    let told = place.load(&[]).done().out.clone();
+    for (table, is_behind) in [("a", true), ("b", true), ("c", false)] {
+        let note = format!("{database}.{table} is loaded after the other tables");
+        assert_eq!(told.contains(&note), is_behind, "{told}");
+    }
+    assert_eq!(place.rows(), [3, 3, 3, 0, 3], "{told}");
+}
+
 /// At whatever step a command is killed, the same command loads each row that is missing, and no row twice.
 #[test]
 fn a_killed_command_goes_on_with_the_tables_behind_the_others() {

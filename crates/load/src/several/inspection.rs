@@ -102,9 +102,10 @@ pub(super) fn inspect(
     let facts = CommandFacts::of(&mut session, tables, &described)?;
     let mut together = Together::choose(&facts)?;
     let mut connections = Connections::of(session);
+    let may_be_apart = may_be_apart(&facts, tables, targets.iter().map(Some));
     let mut tables: Vec<(LoadOptions, Resting)> = tables.iter().cloned().zip(targets).collect();
     let inspected = loop {
-        let inspected = inspect_all(tables, connections, together.with_others)?;
+        let inspected = inspect_all(tables, connections, together.with_others, &may_be_apart)?;
         let methods = match &inspected {
             Ok(inspected) => Methods::All { gives_numbers: inspected.give_numbers() },
             Err(_) => Methods::Missing,
@@ -163,7 +164,8 @@ fn look_with_copies(
     let order = largest_first(&waiting(tables, described));
     let direct = |options: &LoadOptions| LoadOptions { path: LoadPath::Direct, ..options.clone() };
     let direct: Vec<_> = tables.iter().map(direct).zip(targets).collect();
-    let mut inspected = match inspect_all(direct, Connections::of(session), WithOthers::Swap)? {
+    let connections = Connections::of(session);
+    let mut inspected = match inspect_all(direct, connections, WithOthers::Swap, &HashSet::new())? {
         Err(_) if tables[0].path == LoadPath::Auto => return Ok(Err(Vec::new())),
         inspected => inspected.map_err(|shut| shut.error)?,
     };
@@ -238,11 +240,13 @@ impl TablesWithMethods {
     }
 }
 
-/// Finds the way into each table, by which all get their rows at once.
+/// Finds the way into each table, by which all get their rows at once. Those at the positions `may_be_apart` that have
+/// none are left to loads by themselves.
 fn inspect_all(
     tables: Vec<(LoadOptions, Resting)>,
     mut connections: Connections,
     with_others: WithOthers,
+    may_be_apart: &HashSet<usize>,
 ) -> Result<Result<TablesWithMethods, NoMethod>, Error> {
     let (mut parts, mut estimates) = (Vec::new(), Vec::new());
     let mut all_at = Vec::new();
@@ -250,8 +254,9 @@ fn inspect_all(
     let mut next_at = 0..;
     while let Some(((options, target), at)) = tables.next().zip(next_at.next()) {
         let options = LoadOptions { with_others, ..options };
+        let may_be = with_others == WithOthers::Swap && may_be_apart.contains(&at);
         match inspect_one(options, target, connections)?
-            .map_or_else(NoMethod::apart, |found| Ok(Ok(found)))?
+            .map_or_else(|shut| shut.apart(may_be), |found| Ok(Ok(found)))?
         {
             Ok((Some(part), estimate, back)) => {
                 connections = back;
@@ -272,19 +277,10 @@ fn inspect_all(
 }
 
 impl NoMethod {
-    /// True if the table has what keeps it from a swap, and can be loaded by itself.
-    fn may_be_apart(&self) -> bool {
-        let may_be = |(options, target): &(LoadOptions, Resting)| {
-            options.with_others == WithOthers::Swap && may_be_apart(options, target)
-        };
-        self.tables.iter().all(may_be)
-    }
-
-    /// The table left to a load by itself, if that has a method.
-    fn apart(mut self) -> Result<Result<InspectedTable, NoMethod>, Error> {
-        let is_open = self.may_be_apart();
+    /// The table left to a load by itself, if it may be and that has a method.
+    fn apart(mut self, may_be: bool) -> Result<Result<InspectedTable, NoMethod>, Error> {
         match self.tables.pop() {
-            Some((options, target)) if is_open => {
+            Some((options, target)) if may_be => {
                 let alone = LoadOptions { with_others: WithOthers::Alone, ..options.clone() };
                 match inspect_one(alone, target, self.connections)? {
                     Ok((_, _, connections)) => Ok(Ok((None, None, connections))),
@@ -302,9 +298,22 @@ impl NoMethod {
     }
 }
 
-/// True if a table of a command has files of its own and triggers, on an engine that publishes others together.
-/// Foreign keys alone are no reason: all tables of a command may have some, and none would be published together.
-pub(super) fn may_be_apart(options: &LoadOptions, target: &Resting) -> bool {
+/// Positions of the tables that may be loaded behind the others of a command, each by itself: those with reasons of
+/// their own, and all whose rows refer to them.
+pub(super) fn may_be_apart<'t>(
+    facts: &CommandFacts,
+    tables: &[LoadOptions],
+    targets: impl Iterator<Item = Option<&'t Resting>>,
+) -> HashSet<usize> {
+    let known = tables.iter().zip(targets).enumerate();
+    let own = known
+        .filter_map(|(at, (options, target))| is_unlike_others(options, target?).then_some(at));
+    with_children(&facts.tables, own.collect())
+}
+
+/// True if a table of a command has files of its own and triggers, on a server that publishes others together. Foreign
+/// keys alone are no reason: all tables of a command may have some, and none would be published together.
+pub(super) fn is_unlike_others(options: &LoadOptions, target: &Resting) -> bool {
     options.input.selection.is_none()
         && !target.table.triggers.is_empty()
         && !matches!(target.facts.engine.swap, Swap::Never(_))

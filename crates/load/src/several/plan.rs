@@ -262,11 +262,11 @@ impl<'t> PlannedTables<'t> {
         let mut plans: HashMap<usize, Planned> =
             planned.order.iter().copied().zip(planned.plans).collect();
         let mut apart: HashSet<usize> = HashSet::new();
+        let targets = self.targets.iter().map(Option::as_ref);
+        let may_be_apart = may_be_apart(facts, self.tables, targets);
         for (&at, (plan, _)) in &mut plans {
             let options = &self.tables[at];
-            let target = self.targets[at].as_ref();
-            let may_be = target.is_some_and(|target| may_be_apart(options, target));
-            if plan.path.is_some() || !may_be {
+            if plan.path.is_some() || !may_be_apart.contains(&at) {
                 continue;
             }
             let alone =
