@@ -16,6 +16,7 @@ pub mod command;
 pub mod command_files;
 pub mod error;
 #[doc(hidden)]
+pub mod failed;
 pub mod failpoint;
 pub mod jobs;
 pub mod journal;

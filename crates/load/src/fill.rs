@@ -11,6 +11,7 @@ use direct::{Built, StagedBuild, Unplaced};
 use encode::input;
 use encode::prepared::Prepared;
 use job::error::Error;
+use job::failed::Failed;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
 use job::pool;
@@ -48,17 +49,14 @@ pub(crate) struct Filling<'l, 's, 'p> {
 /// A filled table and its report; the first is None without rows to add.
 pub(crate) type Full = (Option<Unpublished>, Report);
 
-/// The error of a table that could not be filled, and the result of removing its staging table.
-pub(crate) type Failed = Box<(Error, server::Result<()>)>;
-
 /// True if rows could not be merged because of others who have locks of the table, and that was cleaned up. Sent rows
 /// need no such lock.
-fn is_for_locks(chosen: &Chosen, failed: &(Error, server::Result<()>)) -> bool {
+fn is_for_locks(chosen: &Chosen, failed: &Failed) -> bool {
     let waited = matches!(
-        failed.0,
+        failed.error,
         Error::Server(server::Error::LockWait { .. } | server::Error::Yielded { .. })
     );
-    waited && chosen.method.merges() && failed.1.is_ok()
+    waited && chosen.method.merges() && failed.cleaned.is_ok()
 }
 
 impl<'l> Filling<'l, '_, '_> {
@@ -68,7 +66,7 @@ impl<'l> Filling<'l, '_, '_> {
         chosen: &mut Chosen,
         target: &mut Lock,
         source: Box<dyn Source>,
-    ) -> Result<Full, Failed> {
+    ) -> Result<Full, Box<Failed>> {
         self.progress.expect(std::mem::take(&mut chosen.expected));
         if let Some(destination) = chosen.destination.clone() {
             return self.send(chosen, destination, target, source);
@@ -85,7 +83,7 @@ impl<'l> Filling<'l, '_, '_> {
         chosen: &Chosen,
         target: &mut Lock,
         source: &Mutex<Box<dyn Source>>,
-    ) -> Result<Full, Failed> {
+    ) -> Result<Full, Box<Failed>> {
         let mut direct = Direct::new(target);
         let filled = self.staging(&mut direct, true).and_then(|staged| {
             let unplaced = self.build(chosen, &mut direct, staged, source)?;
@@ -122,22 +120,22 @@ impl<'l> Filling<'l, '_, '_> {
         chosen: &mut Chosen,
         target: &mut Lock,
         source: Mutex<Box<dyn Source>>,
-        failed: Failed,
-    ) -> Result<Full, Failed> {
+        failed: Box<Failed>,
+    ) -> Result<Full, Box<Failed>> {
         let is_for_locks = self.options.path == LoadPath::Auto && is_for_locks(chosen, &failed);
         if !is_for_locks && !self.is_for_sending(&failed) {
             return Err(failed);
         }
         let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.send_instead(chosen, target, source, &failed.0)
+        self.send_instead(chosen, target, source, &failed.error)
     }
 
     /// True if a build failed and was cleaned up, for a reason that does not concern sending, which is a choice.
-    pub(crate) fn is_for_sending(&self, failed: &(Error, server::Result<()>)) -> bool {
-        let is_for_sending = match failed {
-            (Error::NoOrder(_) | Error::NotMerged(_) | Error::NotRouted(_), Ok(())) => true,
+    pub(crate) fn is_for_sending(&self, failed: &Failed) -> bool {
+        let is_for_sending = match &failed.error {
+            Error::NoOrder(_) | Error::NotMerged(_) | Error::NotRouted(_) => true,
             // A data directory of the same path, of another server. A named one is a mistake.
-            (Error::Server(server::Error::Unsupported { reasons, .. }), Ok(())) => {
+            Error::Server(server::Error::Unsupported { reasons, .. }) => {
                 let is_named = self.connect.datadir.is_some();
                 reasons.iter().all(|reason| match reason {
                     Unsupported::DataDirectory(_) => !is_named,
@@ -149,7 +147,7 @@ impl<'l> Filling<'l, '_, '_> {
             }
             _ => false,
         };
-        is_for_sending && self.options.path == LoadPath::Auto
+        is_for_sending && failed.cleaned.is_ok() && self.options.path == LoadPath::Auto
     }
 
     /// Creates the staging table of the direct path. `begins_wait`: true if this table alone waits for the
@@ -208,9 +206,9 @@ impl<'l> Filling<'l, '_, '_> {
     }
 
     /// Removes what the direct path made, because of `error`.
-    pub(crate) fn abandon(&self, direct: &mut Direct<'_>, error: Error) -> Failed {
+    pub(crate) fn abandon(&self, direct: &mut Direct<'_>, error: Error) -> Box<Failed> {
         let _shield = self.options.interrupt.shield();
-        Box::new((error, direct.abandon()))
+        Failed::cleaned(error, direct.abandon())
     }
 
     fn send(
@@ -219,14 +217,13 @@ impl<'l> Filling<'l, '_, '_> {
         destination: Destination,
         target: &mut Lock,
         source: Box<dyn Source>,
-    ) -> Result<Full, Failed> {
+    ) -> Result<Full, Box<Failed>> {
         let prepared = self.prepared(chosen);
         let sent = send::run(&prepared, self.connect, destination, target, source, self.steps);
         let sent = sent.map(|sent| (sent.unpublished, sent.report));
         sent.map_err(|failed| {
-            let (error, forgotten) = *failed;
             let _shield = self.options.interrupt.shield();
-            Box::new((error, target.abandon().and(forgotten)))
+            Failed::cleaned(failed.error, target.abandon().and(failed.cleaned))
         })
     }
 
@@ -236,12 +233,12 @@ impl<'l> Filling<'l, '_, '_> {
         &mut self,
         chosen: &mut Chosen,
         target: &mut Lock,
-        failed: Failed,
-    ) -> Result<Report, Failed> {
+        failed: Box<Failed>,
+    ) -> Result<Report, Box<Failed>> {
         match self.options.path {
             LoadPath::Direct => self.merge_again(chosen, target, failed),
             LoadPath::Auto if self.may_send_after(chosen, &failed) => {
-                let sent = self.send_again(chosen, target, &failed.0);
+                let sent = self.send_again(chosen, target, &failed.error);
                 sent.and_then(|filled| self.publish(chosen, target, filled))
             }
             _ => Err(failed),
@@ -250,12 +247,12 @@ impl<'l> Filling<'l, '_, '_> {
 
     /// True if a load failed and was cleaned up, for locks of others, or for rows without a parent that may be
     /// rejected: the server finds them one by one.
-    fn may_send_after(&self, chosen: &Chosen, failed: &(Error, server::Result<()>)) -> bool {
+    fn may_send_after(&self, chosen: &Chosen, failed: &Failed) -> bool {
         let is_for_rows = matches!(
-            &failed.0,
+            &failed.error,
             Error::Server(server::Error::Orphans(orphans)) if orphans.is_new
         );
-        let is_for_rows = is_for_rows && self.options.rows.rejects_max > 0 && failed.1.is_ok();
+        let is_for_rows = is_for_rows && self.options.rows.rejects_max > 0 && failed.cleaned.is_ok();
         is_for_rows || is_for_locks(chosen, failed)
     }
 
@@ -265,12 +262,13 @@ impl<'l> Filling<'l, '_, '_> {
         &mut self,
         chosen: &mut Chosen,
         target: &mut Lock,
-        mut failed: Failed,
-    ) -> Result<Report, Failed> {
+        mut failed: Box<Failed>,
+    ) -> Result<Report, Box<Failed>> {
         let mut turns = Turns::begin(self.lock_wait());
         for merges in 2.. {
             match &*failed {
-                (Error::Server(error), Ok(())) if target.merges_again(&mut turns, error) => {}
+                Failed { error: Error::Server(error), cleaned: Ok(()) }
+                    if target.merges_again(&mut turns, error) => {}
                 _ => return Err(failed),
             }
             let merged = self.fill_again(chosen, target);
@@ -292,16 +290,15 @@ impl<'l> Filling<'l, '_, '_> {
     }
 
     /// Reads the input once more, chooses a method, and fills the table by it.
-    fn fill_again(&mut self, chosen: &mut Chosen, target: &mut Lock) -> Result<Full, Failed> {
-        let unfilled = |error| Box::new((error, Ok(())));
-        let (_, mut source) = input::open_files(self.options).map_err(unfilled)?;
+    fn fill_again(&mut self, chosen: &mut Chosen, target: &mut Lock) -> Result<Full, Box<Failed>> {
+        let (_, mut source) = input::open_files(self.options)?;
         let (options, memory, wait) = (self.options, self.memory, self.lock_wait());
         let decision = self.steps.step(Stage::Inspect, || {
             target.begin_again(wait)?;
             let decision = choose::decide(target, options, memory, &mut *source, Purpose::Part)?;
             decision.require(target, options)
         });
-        *chosen = decision.map_err(unfilled)?;
+        *chosen = decision?;
         self.fill(chosen, target, source)
     }
 
@@ -311,8 +308,8 @@ impl<'l> Filling<'l, '_, '_> {
         chosen: &mut Chosen,
         target: &mut Lock,
         error: &Error,
-    ) -> Result<Full, Failed> {
-        let (_, source) = input::open_files(self.options).map_err(|e| Box::new((e, Ok(()))))?;
+    ) -> Result<Full, Box<Failed>> {
+        let (_, source) = input::open_files(self.options)?;
         self.send_instead(chosen, target, source, error)
     }
 
@@ -323,7 +320,7 @@ impl<'l> Filling<'l, '_, '_> {
         target: &mut Lock,
         mut source: Box<dyn Source>,
         error: &Error,
-    ) -> Result<Full, Failed> {
+    ) -> Result<Full, Box<Failed>> {
         let (options, memory, wait) = (self.options, self.memory, self.lock_wait());
         let decision = self.steps.step(Stage::Inspect, || {
             target.begin_again(wait)?;
@@ -332,14 +329,11 @@ impl<'l> Filling<'l, '_, '_> {
                 choose::decide_without_building(target, options, memory, &mut *source, reason)?;
             decision.require(target, options)
         });
-        *chosen = decision.map_err(|error| Box::new((error, Ok(()))))?;
+        *chosen = decision?;
         self.progress.expect(std::mem::take(&mut chosen.expected));
         match chosen.destination.clone() {
             Some(destination) => self.send(chosen, destination, target, source),
-            None => {
-                let error = Error::Internal("no method to send rows was found".to_owned());
-                Err(Box::new((error, Ok(()))))
-            }
+            None => Err(Error::Internal("no method to send rows was found".to_owned()).into()),
         }
     }
 
@@ -349,7 +343,7 @@ impl<'l> Filling<'l, '_, '_> {
         chosen: &Chosen,
         target: &mut Lock,
         (unpublished, mut report): Full,
-    ) -> Result<Report, Failed> {
+    ) -> Result<Report, Box<Failed>> {
         let is_swapped = matches!(unpublished, Some(Unpublished::Table(_)));
         let mut warnings = match unpublished {
             Some(rows) => self.publish_rows(chosen, target, rows)?,
@@ -377,7 +371,7 @@ impl<'l> Filling<'l, '_, '_> {
         chosen: &Chosen,
         target: &mut Lock,
         rows: Unpublished,
-    ) -> Result<Vec<String>, Failed> {
+    ) -> Result<Vec<String>, Box<Failed>> {
         let Filling { options, steps, copies, .. } = self;
         let shielded = || options.interrupt.shield();
         let name = target.table.name.to_string();
@@ -392,7 +386,7 @@ impl<'l> Filling<'l, '_, '_> {
                     let _shield = shielded();
                     let kept = error.is_unknown();
                     let cleaned = if kept { Ok(()) } else { abandon_filled(chosen, target) };
-                    Box::new((error, cleaned))
+                    Failed::cleaned(error, cleaned)
                 })
             }
             Unpublished::Transaction(rows) => {
@@ -403,7 +397,7 @@ impl<'l> Filling<'l, '_, '_> {
                 publish(steps, &mut { commit }).map_err(|error| {
                     let _shield = shielded();
                     let cleaned = if error.is_unknown() { Ok(()) } else { target.abandon() };
-                    Box::new((error, cleaned))
+                    Failed::cleaned(error, cleaned)
                 })
             }
             Unpublished::Added(rows) => {
@@ -412,7 +406,7 @@ impl<'l> Filling<'l, '_, '_> {
                 published.map_err(|error| {
                     let _shield = shielded();
                     let (error, forgotten) = rows.failed(target, error);
-                    Box::new((error, target.abandon().and(forgotten)))
+                    Failed::cleaned(error, target.abandon().and(forgotten))
                 })
             }
         }

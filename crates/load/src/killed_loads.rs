@@ -19,7 +19,9 @@ use job::steps::Steps;
 use schema::TableName;
 use server::identifier::table_condition;
 use server::{ConnectOptions, Session, catalog};
-use targets::{Connections, Keeper, Lock, Proof, Resting};
+use targets::{Keeper, Lock, Proof, Resting};
+
+use crate::connections::SharedConnections;
 
 /// Time by which a table may be newer than the job's end in the journal. The server's clock counts seconds.
 const TOLERANCE_MS: u64 = 5_000;
@@ -125,16 +127,10 @@ fn each(
     connect: &ConnectOptions,
     mut work: impl FnMut(&mut Lock) -> Result<(), Error>,
 ) -> Result<Vec<Resting>, Error> {
-    let mut connections = Connections::of(Session::connect(connect)?);
-    let mut back = Vec::new();
-    for target in targets {
-        let mut lock = target.work(connections);
-        work(&mut lock)?;
-        let (target, rest) = lock.rest();
-        connections = rest;
-        back.push(target);
-    }
-    Ok(back)
+    let mut connections = SharedConnections::of(Session::connect(connect)?);
+    let mut targets: Vec<Option<Resting>> = targets.into_iter().map(Some).collect();
+    targets.iter_mut().try_for_each(|target| connections.at(target, &mut work))?;
+    Ok(targets.into_iter().flatten().collect())
 }
 
 /// Proofs on the server that the rows of killed loads are in; none for a load without an identity.

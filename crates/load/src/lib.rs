@@ -3,7 +3,7 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `run`, `journaled`, `lock_target`, `fill`, `publish` | the load of one table, in this order |
-//! | `several` | the load of several tables |
+//! | `several`, `connections` | the load of several tables, and the connections that work at one after the other |
 //! | `choose` | the method of a table and the publish of all tables, by facts |
 //! | `append`, `partitioned`, `estimate`, `first_chunk`, `key_order`, `overhead`, `speeds` | times and sizes |
 //! | `predicted_table`, `ddl` | tables that do not exist yet |
@@ -19,6 +19,7 @@
 
 mod append;
 mod choose;
+mod connections;
 mod copies;
 mod ddl;
 mod estimate;

@@ -6,6 +6,7 @@ use std::sync::mpsc::Sender;
 use disk::private;
 use encode::input;
 use job::error::Error;
+use job::failed::Failed;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, RowOptions};
 use job::pool;
@@ -196,7 +197,7 @@ fn run(
             Ok(report)
         }
         Err(failed) => {
-            let (error, cleaned) = *failed;
+            let Failed { error, cleaned } = *failed;
             let _shield = options.interrupt.shield();
             tuning.end().warnings.iter().for_each(|text| progress.waiting(text));
             let copies = filling.copies.take();

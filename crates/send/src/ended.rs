@@ -4,6 +4,7 @@ use encode::binding::BoundColumn;
 use encode::column_source::Input;
 use encode::prepared::Prepared;
 use job::error::Error;
+use job::failed::Failed;
 use job::options::OnDuplicate;
 use job::report::{EngineReport, LogicalReport, Report};
 use job::steps::Steps;
@@ -13,20 +14,21 @@ use targets::Lock;
 use crate::chunk_connection::Loaded;
 use crate::resume::{self, Resume};
 use crate::unpublished::forgotten;
-use crate::{Done, Failed, Work};
+use crate::{Done, Work};
 
 impl Work<'_> {
     /// Leftovers of a failed load, besides those that the target's own clean-up removes; and the
     /// result of removing its ledger.
-    pub(crate) fn failed(&self, target: &mut Lock, error: Error) -> Failed {
+    pub(crate) fn failed(&self, target: &mut Lock, error: Error) -> Box<Failed> {
         let _shield = self.prepared.options.interrupt.shield();
-        Box::new(match (&self.resume, self.destination.method) {
+        let (error, cleaned) = match (&self.resume, self.destination.method) {
             (Some(resume), Method::Append) => resume.rows.failed(target, error),
             (Some(resume), _) => (error, resume.rows.forget(target)),
             (None, Method::Transaction) => (error, Ok(())),
             // It may have been opening it.
             (None, _) => (error, forgotten(target.clean_up(resume::give_up))),
-        })
+        };
+        Failed::cleaned(error, cleaned)
     }
 
     pub(crate) fn report(&self, target: &Lock, steps: &Steps<'_>, done: Done) -> Report {

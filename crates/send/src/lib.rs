@@ -62,6 +62,7 @@ use std::time::Duration;
 
 use encode::prepared::Prepared;
 use job::error::Error;
+use job::failed::Failed;
 use job::failpoint;
 use job::memory::ConnectionShares;
 use job::options::{Constant, LoadPath, Mode, OnDuplicate, ResourceLimits};
@@ -103,9 +104,6 @@ pub struct Sent {
     pub report: Report,
 }
 
-/// Why there are none, and what came of removing the ledger, where that is of no use any more.
-pub type Failed = Box<(Error, server::Result<()>)>;
-
 /// A target whose rows were sent into a transaction that goes on.
 #[derive(Debug)]
 pub struct Within {
@@ -117,7 +115,8 @@ pub struct Within {
     pub next_number: Option<u64>,
 }
 
-/// Sends the rows of a target, up to where they are published.
+/// Sends the rows of a target, up to where they are published. A ledger that is of no use any more is removed where
+/// that fails.
 pub fn run(
     prepared: &Prepared<'_>,
     connect: &ConnectOptions,
@@ -125,7 +124,7 @@ pub fn run(
     target: &mut Lock,
     source: Box<dyn Source>,
     steps: &mut Steps<'_>,
-) -> Result<Sent, Failed> {
+) -> Result<Sent, Box<Failed>> {
     let mut work = Work::new(prepared, connect, destination);
     work.run_through(target, source, steps)
 }
@@ -145,7 +144,7 @@ pub fn run_within(
 ) -> Result<Within, Error> {
     let mut work = Work::new(prepared, connect, destination);
     work.given = Some(session);
-    let sent = work.run_through(target, source, steps).map_err(|failed| failed.0)?;
+    let sent = work.run_through(target, source, steps).map_err(|failed| failed.error)?;
     let report = sent.report;
     let session = work.given.take().ok_or_else(no_connection)?;
     Ok(Within { report, session, next_number: work.next_number })
@@ -199,7 +198,7 @@ impl<'a> Work<'a> {
         target: &mut Lock,
         source: Box<dyn Source>,
         steps: &mut Steps<'_>,
-    ) -> Result<Sent, Failed> {
+    ) -> Result<Sent, Box<Failed>> {
         let done = pool::catch(|| {
             let mut done = self.run(target, source, steps)?;
             let unpublished = done.unpublished.take();

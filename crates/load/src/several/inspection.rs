@@ -15,12 +15,13 @@ use job::report::Stopwatch;
 use schema::{Table, TableName};
 use server::engine::Swap;
 use server::{ConnectOptions, Session, Unsupported, catalog};
-use targets::{Connections, Keeper, LockOptions, Resting};
+use targets::{Keeper, LockOptions, Resting};
 
 use super::facts::waiting;
 use super::part::{At, Part};
 
 use crate::choose::{self, CommandFacts, Methods, Purpose, Together, largest_first, with_children};
+use crate::connections::SharedConnections;
 use crate::copies::{self, Copies, CopyRequest, Original};
 use crate::estimate::Estimate;
 use crate::killed_loads::{self, KilledLoads};
@@ -30,7 +31,7 @@ use crate::space;
 pub(super) struct InspectedTables {
     pub(super) parts: Vec<Part>,
     /// Work at the first of them.
-    pub(super) connections: Connections,
+    pub(super) connections: SharedConnections,
     /// Holds them all.
     pub(super) keeper: Arc<Keeper>,
     /// True if all rows are loaded by one transaction.
@@ -101,11 +102,11 @@ pub(super) fn inspect(
     let described: Vec<Option<&Table>> = targets.iter().map(|one| Some(&one.table)).collect();
     let facts = CommandFacts::of(&mut session, tables, &described)?;
     let mut together = Together::choose(&facts)?;
-    let mut connections = Connections::of(session);
+    let mut connections = SharedConnections::of(session);
     let may_be_apart = may_be_apart(&facts, tables, targets.iter().map(Some));
     let mut tables: Vec<(LoadOptions, Resting)> = tables.iter().cloned().zip(targets).collect();
     let inspected = loop {
-        let inspected = inspect_all(tables, connections, together.with_others, &may_be_apart)?;
+        let inspected = inspect_all(tables, &mut connections, together.with_others, &may_be_apart)?;
         let methods = match &inspected {
             Ok(inspected) => Methods::All { gives_numbers: inspected.give_numbers() },
             Err(_) => Methods::Missing,
@@ -114,9 +115,9 @@ pub(super) fn inspect(
             None => break inspected.map_err(|shut| shut.error)?,
             Some(next) => together = next,
         }
-        (tables, connections) = match inspected {
+        tables = match inspected {
             Ok(inspected) => inspected.back(),
-            Err(shut) => (shut.tables, shut.connections),
+            Err(shut) => shut.tables,
         };
     };
     let Together { with_others, order } = together;
@@ -124,9 +125,9 @@ pub(super) fn inspect(
     let left_out = with_children(&facts.tables, missing);
     let mut apart = Together::each(&facts.tables).order;
     apart.retain(|at| left_out.contains(at));
-    let inspected =
-        inspected.without(&left_out).finish(keeper, &order, with_others.is_transaction(), None)?;
-    let inspected = InspectedTables { apart, ..inspected };
+    let inspected = inspected.without(&left_out).finish((keeper, connections), &order, None)?;
+    let is_whole = with_others.is_transaction();
+    let inspected = InspectedTables { apart, is_whole, ..inspected };
     Ok(Inspection::Tables(Box::new(inspected), Box::new(settled)))
 }
 
@@ -164,15 +165,16 @@ fn look_with_copies(
     let order = largest_first(&waiting(tables, described));
     let direct = |options: &LoadOptions| LoadOptions { path: LoadPath::Direct, ..options.clone() };
     let direct: Vec<_> = tables.iter().map(direct).zip(targets).collect();
-    let connections = Connections::of(session);
-    let mut inspected = match inspect_all(direct, connections, WithOthers::Swap, &HashSet::new())? {
+    let mut connections = SharedConnections::of(session);
+    let inspected = inspect_all(direct, &mut connections, WithOthers::Swap, &HashSet::new())?;
+    let mut inspected = match inspected {
         Err(_) if tables[0].path == LoadPath::Auto => return Ok(Err(Vec::new())),
         inspected => inspected.map_err(|shut| shut.error)?,
     };
     for part in &mut inspected.parts {
         part.chosen.why = copies.why();
     }
-    let inspected = inspected.finish(keeper, &order, false, Some(copies))?;
+    let inspected = inspected.finish((keeper, connections), &order, Some(copies))?;
     Ok(Ok(Inspection::Tables(Box::new(inspected), Box::new(settled))))
 }
 
@@ -180,25 +182,20 @@ impl TablesWithMethods {
     /// All of them in their order, if there is room.
     fn finish(
         self,
-        keeper: Arc<Keeper>,
+        (keeper, mut connections): (Arc<Keeper>, SharedConnections),
         order: &[usize],
-        is_whole: bool,
         copies: Option<Copies>,
     ) -> Result<InspectedTables, Error> {
-        let TablesWithMethods { at, mut parts, estimates, mut connections } = self;
+        let TablesWithMethods { at, mut parts, estimates } = self;
         check_room(&parts, &estimates)?;
         for part in &mut parts {
-            let Some(target) = part.target.take() else { continue };
-            let mut lock = target.work(connections);
-            let read = lock.reread_keys();
-            let (target, back) = lock.rest();
-            (part.target, connections) = (Some(target), back);
-            read?;
+            connections.at(&mut part.target, |lock| Ok::<_, Error>(lock.reread_keys()?))?;
         }
         expect_children(&mut parts);
         let mut parts: HashMap<usize, Part> = at.into_iter().zip(parts).collect();
         let parts = order.iter().filter_map(|at| parts.remove(at)).collect();
-        Ok(InspectedTables { parts, connections, keeper, is_whole, copies, apart: Vec::new() })
+        let (is_whole, apart) = (false, Vec::new());
+        Ok(InspectedTables { parts, connections, keeper, is_whole, copies, apart })
     }
 }
 
@@ -209,7 +206,6 @@ struct TablesWithMethods {
     parts: Vec<Part>,
     /// Estimates of the tables that are built.
     estimates: Vec<Estimate>,
-    connections: Connections,
 }
 
 /// The tables of a command, if one of them excludes the intended publish.
@@ -217,7 +213,6 @@ struct NoMethod {
     /// Which, and why.
     error: Error,
     tables: Vec<(LoadOptions, Resting)>,
-    connections: Connections,
 }
 
 impl TablesWithMethods {
@@ -234,9 +229,9 @@ impl TablesWithMethods {
     }
 
     /// The tables without their methods.
-    fn back(self) -> (Vec<(LoadOptions, Resting)>, Connections) {
+    fn back(self) -> Vec<(LoadOptions, Resting)> {
         let tables = self.parts.into_iter().filter_map(|part| Some((part.options, part.target?)));
-        (tables.collect(), self.connections)
+        tables.collect()
     }
 }
 
@@ -244,7 +239,7 @@ impl TablesWithMethods {
 /// none are left to loads by themselves.
 fn inspect_all(
     tables: Vec<(LoadOptions, Resting)>,
-    mut connections: Connections,
+    connections: &mut SharedConnections,
     with_others: WithOthers,
     may_be_apart: &HashSet<usize>,
 ) -> Result<Result<TablesWithMethods, NoMethod>, Error> {
@@ -256,15 +251,14 @@ fn inspect_all(
         let options = LoadOptions { with_others, ..options };
         let may_be = with_others == WithOthers::Swap && may_be_apart.contains(&at);
         match inspect_one(options, target, connections)?
-            .map_or_else(|shut| shut.apart(may_be), |found| Ok(Ok(found)))?
+            .map_or_else(|shut| shut.apart(may_be, connections), |found| Ok(Ok(found)))?
         {
-            Ok((Some(part), estimate, back)) => {
-                connections = back;
+            Ok(Some((part, estimate))) => {
                 all_at.push(at);
                 parts.push(part);
                 estimates.extend(estimate);
             }
-            Ok((None, _, back)) => connections = back,
+            Ok(None) => {}
             Err(mut shut) => {
                 let before = parts.into_iter();
                 let before = before.filter_map(|part: Part| Some((part.options, part.target?)));
@@ -273,17 +267,21 @@ fn inspect_all(
             }
         }
     }
-    Ok(Ok(TablesWithMethods { at: all_at, parts, estimates, connections }))
+    Ok(Ok(TablesWithMethods { at: all_at, parts, estimates }))
 }
 
 impl NoMethod {
     /// The table left to a load by itself, if it may be and that has a method.
-    fn apart(mut self, may_be: bool) -> Result<Result<InspectedTable, NoMethod>, Error> {
+    fn apart(
+        mut self,
+        may_be: bool,
+        connections: &mut SharedConnections,
+    ) -> Result<Result<InspectedTable, NoMethod>, Error> {
         match self.tables.pop() {
             Some((options, target)) if may_be => {
                 let alone = LoadOptions { with_others: WithOthers::Alone, ..options.clone() };
-                match inspect_one(alone, target, self.connections)? {
-                    Ok((_, _, connections)) => Ok(Ok((None, None, connections))),
+                match inspect_one(alone, target, connections)? {
+                    Ok(_) => Ok(Ok(None)),
                     Err(mut shut) => {
                         shut.tables.iter_mut().for_each(|table| table.0 = options.clone());
                         Ok(Err(shut))
@@ -384,43 +382,45 @@ pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>)
     }
 }
 
-/// A table, what it will take, and the connections that inspected it. No table: it is loaded by itself.
-type InspectedTable = (Option<Part>, Option<Estimate>, Connections);
+/// A table, and what it will take; none that is loaded by itself.
+type InspectedTable = Option<(Part, Option<Estimate>)>;
 
 /// The way into one of them, and what it will take; else why there is none.
 fn inspect_one(
     options: LoadOptions,
     target: Resting,
-    connections: Connections,
+    connections: &mut SharedConnections,
 ) -> Result<Result<InspectedTable, NoMethod>, Error> {
     let (memory, mut source) = input::open_files(&options)?;
-    let mut lock = target.work(connections);
-    let mut decision = choose::decide(&mut lock, &options, &memory, &mut *source, Purpose::Load)?;
-    let estimate = decision.estimate.take();
-    let chosen = match decision.require(&lock, &options) {
+    let mut target = Some(target);
+    let (chosen, estimate) = connections.at(&mut target, |lock| {
+        let mut decision = choose::decide(lock, &options, &memory, &mut *source, Purpose::Load)?;
+        let estimate = decision.estimate.take();
+        Ok::<_, Error>((decision.require(lock, &options), estimate))
+    })?;
+    let chosen = match chosen {
         Ok(chosen) => chosen,
         Err(error) => {
-            let (target, connections) = lock.rest();
-            return Ok(Err(NoMethod { error, tables: vec![(options, target)], connections }));
+            let tables = target.map(|target| (options, target)).into_iter().collect();
+            return Ok(Err(NoMethod { error, tables }));
         }
     };
     let estimate = estimate.filter(|_| chosen.path == LoadPath::Direct);
     // The files are opened again when their turn comes.
     source.restart()?;
     let build_seconds = estimate.as_ref().map_or(0.0, Estimate::build_seconds);
-    let (target, connections) = lock.rest();
     let part = Part {
         options,
         memory,
         chosen,
         source: Some(Mutex::new(source)),
-        target: Some(target),
+        target,
         at: At::Inspected,
         stopwatch: Stopwatch::start(),
         next_number: None,
         build_seconds,
     };
-    Ok(Ok((Some(part), estimate, connections)))
+    Ok(Ok(Some((part, estimate))))
 }
 
 /// Has tables keep the keys that others of the command refer to.

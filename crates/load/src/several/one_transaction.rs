@@ -23,12 +23,13 @@ use job::steps::Steps;
 use schema::TableName;
 use send::Uncommitted;
 use server::{ConnectOptions, Session};
-use targets::{Connections, Lock, Transaction};
+use targets::{Lock, Transaction};
 
 use super::inspection::InspectedTables;
 use super::part::{Ended, Part};
 use super::pipeline::give_up;
 use super::publish::finish;
+use crate::connections::SharedConnections;
 use crate::forecast::Forecast;
 use crate::publish::RowCommit;
 
@@ -56,17 +57,13 @@ pub(super) fn load(
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let InspectedTables { mut parts, mut connections, keeper, .. } = inspected;
     let mut reports = Vec::new();
-    let (back, begun) = begin(&mut parts, connections);
-    connections = back;
-    let mut open = match begun {
+    let mut open = match begin(&mut parts, &mut connections) {
         Ok(open) => open,
         Err(ended) => return Err(undone(parts, connections, ended)),
     };
     for at in 0..parts.len() {
         progress.table(&parts[at].name(), at + 1, parts.len());
-        let (back, filled) = fill(connect, &mut parts[at], connections, open, steps, progress);
-        connections = back;
-        match filled {
+        match fill(connect, &mut parts[at], &mut connections, open, steps, progress) {
             Ok((report, now_open)) => {
                 reports.push(report);
                 open = now_open;
@@ -76,11 +73,10 @@ pub(super) fn load(
     }
     steps.stage = Stage::Rows;
     let flavor = open.session.version().flavor;
-    let (connections, committed) = commit(&mut parts, connections, open, told, steps);
-    match committed {
+    match commit(&mut parts, &mut connections, open, told, steps) {
         Ok(warnings) => {
             // Numbers go on with a gap otherwise, and reports lack times, no more.
-            let _ = pool::catch(|| number(&mut parts, connections));
+            let _ = pool::catch(|| number(&mut parts, &mut connections));
             drop(keeper);
             finish(&mut parts, &mut reports, flavor);
             Ok((reports, warnings))
@@ -99,62 +95,49 @@ pub(super) fn load(
     }
 }
 
-/// Begins the transaction, which holds all tables that keep no rows, and gives the connections back.
-fn begin(parts: &mut [Part], connections: Connections) -> (Connections, Result<Open, Ended>) {
+/// Begins the transaction, which holds all tables that keep no rows.
+fn begin(parts: &mut [Part], connections: &mut SharedConnections) -> Result<Open, Ended> {
     let ended = |name, error| Ended::plainly(name, Stage::Rows.name(), error);
-    let name = parts[0].name();
-    let Some(target) = parts[0].target.take() else {
-        let error = Error::Internal(format!("{name} was not locked"));
-        return (connections, Err(ended(name, error)));
-    };
-    let mut lock = target.work(connections);
-    let begun = pool::catch(|| {
-        failpoint::hit("transaction.begin");
-        lock.reconnect()?;
-        Ok(Transaction::begin(&mut lock, Mode::Append)?)
+    let begun = connections.at(&mut parts[0].target, |lock| {
+        pool::catch(|| {
+            failpoint::hit("transaction.begin");
+            lock.reconnect()?;
+            Ok(Transaction::begin(lock, Mode::Append)?)
+        })
+        .flatten()
     });
-    let (target, connections) = lock.rest();
-    parts[0].target = Some(target);
-    let (transaction, mut session) = match begun.and_then(|begun| begun) {
-        Ok(begun) => begun,
-        Err(error) => return (connections, Err(ended(name, error))),
-    };
+    let (transaction, mut session) = begun.map_err(|error| ended(parts[0].name(), error))?;
     let is_empty = |part: &&Part| part.options.mode != Mode::Append;
     let empty = parts.iter().filter(is_empty).filter_map(|part| part.target.as_ref());
     let held = Transaction::include_empty(&empty.collect::<Vec<_>>(), &mut session);
-    let held = held.map_err(|failed| {
+    held.map_err(|failed| {
         let (name, error) = *failed;
         ended(name.to_string(), error.into())
-    });
-    (connections, held.map(|()| Open { transaction, session, looked: Instant::now() }))
+    })?;
+    Ok(Open { transaction, session, looked: Instant::now() })
 }
 
-/// Has one table filled, and gives the connections back.
+/// Has one table filled.
 fn fill(
     connect: &ConnectOptions,
     part: &mut Part,
-    connections: Connections,
+    connections: &mut SharedConnections,
     open: Open,
     steps: &Steps<'_>,
     progress: &dyn Progress,
-) -> (Connections, Result<(Report, Open), Ended>) {
-    let name = part.name();
-    let Some(target) = part.target.take() else {
-        let error = Error::Internal(format!("{name} was not locked"));
-        return (connections, Err(Ended::plainly(name, Stage::Rows.name(), error)));
-    };
-    let mut lock = target.work(connections);
+) -> Result<(Report, Open), Ended> {
     let forecast = Forecast::new(progress);
     let mut steps = steps.of_table(&part.options.database, &part.options.table, &forecast);
     steps.stage = Stage::Rows;
     std::mem::swap(&mut steps.stopwatch, &mut part.stopwatch);
-    let filled = pool::catch(|| rows(connect, part, &mut lock, open, &mut steps, &forecast));
+    let mut target = part.target.take();
+    let filled = connections.at(&mut target, |lock| {
+        pool::catch(|| rows(connect, part, lock, open, &mut steps, &forecast)).flatten()
+    });
+    part.target = target;
     steps.stopwatch.stop();
     std::mem::swap(&mut steps.stopwatch, &mut part.stopwatch);
-    let (target, connections) = lock.rest();
-    part.target = Some(target);
-    let filled = filled.and_then(|filled| filled);
-    (connections, filled.map_err(|error| Ended::plainly(name, steps.stage.name(), error)))
+    filled.map_err(|error| Ended::plainly(part.name(), steps.stage.name(), error))
 }
 
 /// Has the rows of one table go in with those before.
@@ -199,62 +182,51 @@ fn rows(
 /// Has the rows of all stay; gives what did not work after that.
 fn commit(
     parts: &mut [Part],
-    connections: Connections,
+    connections: &mut SharedConnections,
     Open { transaction, session, .. }: Open,
     told: &str,
     steps: &mut Steps<'_>,
-) -> (Connections, Result<Vec<String>, Error>) {
+) -> Result<Vec<String>, Error> {
     let left = parts.iter().filter_map(|part| part.target.as_ref().filter(|one| !one.is_swept()));
     let ledgers = left.map(|target| target.names.ledger.clone()).collect();
-    let Some(target) = parts[0].target.take() else {
-        let error = Error::Internal(format!("{} was not locked", parts[0].name()));
-        return (connections, Err(error));
-    };
-    let mut lock = target.work(connections);
     // Those of each table go on behind it.
     let (next_number, restarts_numbers) = (None, false);
     let rows = Uncommitted { transaction, session: Some(session), next_number, restarts_numbers };
-    let mut commit = RowCommit { target: told.to_owned(), lock: &mut lock, rows, ledgers };
-    let mut committed = publish(steps, &mut commit);
-    if let Ok(warnings) = &mut committed {
-        warnings.append(&mut lock.remarks);
-    }
-    let (target, connections) = lock.rest();
-    parts[0].target = Some(target);
-    (connections, committed)
+    connections.at(&mut parts[0].target, |lock| {
+        let mut commit = RowCommit { target: told.to_owned(), lock, rows, ledgers };
+        let mut warnings = publish(steps, &mut commit)?;
+        warnings.append(&mut commit.lock.remarks);
+        Ok(warnings)
+    })
 }
 
 /// Has numbers go on where LOAD DATA would have left them. Where that cannot be done they go on without
 /// a gap, which is not worth a word.
-fn number(parts: &mut [Part], mut connections: Connections) {
+fn number(parts: &mut [Part], connections: &mut SharedConnections) {
     let wanted = |part: &Part| Some((part.target.as_ref()?.table.name.clone(), part.next_number?));
     let wanted: Vec<(TableName, u64)> = parts.iter().filter_map(wanted).collect();
-    let Some(target) = parts.first_mut().and_then(|part| part.target.take()) else { return };
-    let mut lock = target.work(connections);
-    let behind = targets::transaction::behind(&mut lock, &wanted).unwrap_or_default();
-    let (target, back) = lock.rest();
-    (parts[0].target, connections) = (Some(target), back);
+    let behind = connections.at(&mut parts[0].target, |lock| {
+        Ok::<_, Error>(targets::transaction::behind(lock, &wanted)?)
+    });
+    let behind = behind.unwrap_or_default();
     for part in parts {
         let is_behind =
             part.target.as_ref().is_some_and(|target| behind.contains(&target.table.name));
         let Some(next) = part.next_number.filter(|_| is_behind) else { continue };
-        let Some(target) = part.target.take() else { continue };
-        let mut lock = target.work(connections);
-        let _ = targets::transaction::number(&mut lock, next);
-        connections = lock.rest().1;
+        let _ = connections.at(&mut part.target, |lock| {
+            Ok::<_, Error>(targets::transaction::number(lock, next)?)
+        });
     }
 }
 
 /// Removes what is left of a transaction whose connection is gone, and gives the error with what came
 /// of that.
-fn undone(mut parts: Vec<Part>, mut connections: Connections, mut ended: Ended) -> Error {
-    if let Some(target) = parts[0].target.take() {
-        let _shield = parts[0].options.interrupt.shield();
-        let mut lock = target.work(connections);
-        ended.failed.1 = lock.abandon();
-        let (target, back) = lock.rest();
-        parts[0].target = Some(target);
-        connections = back;
+fn undone(mut parts: Vec<Part>, mut connections: SharedConnections, mut ended: Ended) -> Error {
+    let shield = parts[0].options.interrupt.shield();
+    let abandoned = connections.at(&mut parts[0].target, |lock| Ok::<_, Error>(lock.abandon()));
+    if let Ok(cleaned) = abandoned {
+        ended.failed.cleaned = cleaned;
     }
+    drop(shield);
     give_up(parts, connections, ended)
 }

@@ -4,16 +4,18 @@ use std::sync::Mutex;
 
 use direct::{StagedBuild, Unplaced};
 use job::error::Error;
+use job::failed::Failed;
 use job::memory::Memory;
 use job::options::LoadOptions;
 use job::report::{Report, Stopwatch};
 use sources::Source;
 use targets::publish::FilledBy;
 use targets::staging_table::DirectState;
-use targets::{Connections, Direct, Resting};
+use targets::{Direct, Resting};
 
 use crate::choose::Chosen;
-use crate::fill::{Failed, abandon_filled};
+use crate::connections::SharedConnections;
+use crate::fill::abandon_filled;
 
 /// A table, what is known of it, and how far it is.
 pub(super) struct Part {
@@ -61,23 +63,21 @@ impl Part {
         std::mem::replace(&mut self.at, At::Between)
     }
 
-    /// Removes what was made of it. The connections go on to the next.
-    pub(super) fn abandon(
-        &mut self,
-        connections: Connections,
-    ) -> (Connections, server::Result<()>) {
-        let Some(target) = self.target.take() else { return (connections, Ok(())) };
-        let mut lock = target.work(connections);
-        let done = match self.take() {
-            At::Inspected | At::Between => Ok(()),
-            At::StagedBuild(_, made) | At::Built(_, made) => {
-                Direct::resume(&mut lock, made).abandon()
-            }
-            At::Full(..) => abandon_filled(&self.chosen, &mut lock),
-        };
-        let (target, connections) = lock.rest();
-        self.target = Some(target);
-        (connections, done)
+    /// Removes what was made of it.
+    pub(super) fn abandon(&mut self, connections: &mut SharedConnections) -> Result<(), Error> {
+        if self.target.is_none() {
+            return Ok(());
+        }
+        let at = self.take();
+        connections.at(&mut self.target, |lock| {
+            Ok(match at {
+                At::Inspected | At::Between => Ok(()),
+                At::StagedBuild(_, made) | At::Built(_, made) => {
+                    Direct::resume(lock, made).abandon()
+                }
+                At::Full(..) => abandon_filled(&self.chosen, lock),
+            }?)
+        })
     }
 }
 
@@ -85,12 +85,12 @@ impl Part {
 pub(super) struct Ended {
     pub(super) table: String,
     pub(super) step: &'static str,
-    pub(super) failed: Failed,
+    pub(super) failed: Box<Failed>,
 }
 
 impl Ended {
     /// Before a table's step began anything.
     pub(super) fn plainly(table: String, step: &'static str, error: Error) -> Ended {
-        Ended { table, step, failed: Box::new((error, Ok(()))) }
+        Ended { table, step, failed: error.into() }
     }
 }

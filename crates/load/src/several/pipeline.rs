@@ -17,6 +17,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use job::error::Error;
+use job::failed::Failed;
 use job::failpoint;
 use job::machine;
 use job::pool;
@@ -26,14 +27,15 @@ use send::Unpublished;
 use server::ConnectOptions;
 use sources::Source;
 use targets::staging_table::{DirectState, LogWait};
-use targets::{Connections, Direct, Keeper, Lock};
+use targets::{Direct, Keeper, Lock};
 
 use super::inspection::InspectedTables;
 use super::part::{At, Ended, Part};
 use super::watched::Watched;
 use crate::choose::Chosen;
+use crate::connections::SharedConnections;
 use crate::copies::Copies;
-use crate::fill::{Failed, Filling, Full};
+use crate::fill::{Filling, Full};
 use crate::forecast::Forecast;
 
 /// Number of tables whose staging tables are made together; as many may wait for their build. The
@@ -43,7 +45,7 @@ const STAGED_AT_ONCE: usize = 16;
 /// Tables that have all rows, and connections to publish them by.
 pub(super) struct Filled {
     pub(super) parts: Vec<Part>,
-    pub(super) connections: Connections,
+    pub(super) connections: SharedConnections,
     pub(super) keeper: Arc<Keeper>,
 }
 
@@ -57,8 +59,9 @@ pub(super) fn fill(
     steps: &Steps<'_>,
     progress: &dyn Progress,
 ) -> Result<Filled, Error> {
-    let InspectedTables { parts, connections, keeper, .. } = looked;
-    let others = [Connections::of(keeper.another()?), Connections::of(keeper.another()?)];
+    let InspectedTables { parts, mut connections, keeper, .. } = looked;
+    let others =
+        [SharedConnections::of(keeper.another()?), SharedConnections::of(keeper.another()?)];
     let options = &parts[0].options;
     let cache_bytes = options.limits.page_cache_bytes;
     let cache_bytes =
@@ -73,7 +76,7 @@ pub(super) fn fill(
         ended: Mutex::new(None),
         backlog: Backlog::of(cache_bytes),
     };
-    let connections = pipeline.run(connections, others);
+    pipeline.run(&mut connections, others);
     let parts: Vec<Part> = pipeline
         .parts
         .into_iter()
@@ -86,13 +89,13 @@ pub(super) fn fill(
 }
 
 /// Removes what was made of all tables, and gives the error with what came of that.
-pub(super) fn give_up(parts: Vec<Part>, mut connections: Connections, ended: Ended) -> Error {
+pub(super) fn give_up(parts: Vec<Part>, mut connections: SharedConnections, ended: Ended) -> Error {
     let Ended { table, step, failed } = ended;
-    let ((error, mut cleaned), count) = (*failed, parts.len());
+    let Failed { error, cleaned } = *failed;
+    let (mut cleaned, count) = (cleaned.map_err(Error::from), parts.len());
     let _shield = parts.first().map(|part| part.options.interrupt.shield());
     for mut part in parts {
-        let (back, done) = part.abandon(connections);
-        connections = back;
+        let done = part.abandon(&mut connections);
         // A server that cannot be reached is not tried once more for each table.
         let is_gone = done.as_ref().is_err_and(is_gone);
         cleaned = cleaned.and(done);
@@ -104,7 +107,8 @@ pub(super) fn give_up(parts: Vec<Part>, mut connections: Connections, ended: End
     Error::Several { table, step, error: Box::new(error), tables: count, left, others: Vec::new() }
 }
 
-fn is_gone(error: &server::Error) -> bool {
+fn is_gone(error: &Error) -> bool {
+    let Error::Server(error) = error else { return false };
     error.is_cut() || matches!(error, server::Error::Connect { .. })
 }
 
@@ -147,25 +151,29 @@ struct TableAtWork<'b, 's, 'p> {
 }
 
 impl Pipeline<'_> {
-    /// Runs all to their ends; gives a station's connections back.
-    fn run(&self, builder: Connections, [maker, importer]: [Connections; 2]) -> Connections {
+    /// Runs all to their ends.
+    fn run(
+        &self,
+        builder: &mut SharedConnections,
+        [mut maker, mut importer]: [SharedConnections; 2],
+    ) {
         std::thread::scope(|scope| {
             let (made, to_build) = sync_channel(STAGED_AT_ONCE);
             let (built, to_import) = channel();
             scope.spawn(move || {
                 self.station(Stage::Staging, || {
                     failpoint::hit("thread.staging");
-                    self.make_all(maker, &made);
+                    self.make_all(&mut maker, &made);
                 });
             });
             scope.spawn(move || {
                 self.station(Stage::Import, || {
                     failpoint::hit("thread.import");
-                    self.import_all(importer, &to_import);
+                    self.import_all(&mut importer, &to_import);
                 });
             });
-            self.build_all(builder, to_build, &built)
-        })
+            self.build_all(builder, to_build, &built);
+        });
     }
 
     /// Has a station work to its end; a panic ends all of them.
@@ -176,11 +184,11 @@ impl Pipeline<'_> {
     }
 
     /// Makes the staging tables, wave by wave.
-    fn make_all(&self, mut connections: Connections, made: &SyncSender<usize>) {
+    fn make_all(&self, connections: &mut SharedConnections, made: &SyncSender<usize>) {
         let all: Vec<usize> = (0..self.parts.len()).collect();
         let (first, others) = all.split_at(1);
         for wave in once(first).chain(others.chunks(STAGED_AT_ONCE)) {
-            connections = self.make_stagings(wave, connections);
+            self.make_stagings(wave, connections);
             // None is built before all are made: until then nobody knows what its import waits for.
             let is_wanted = |&at: &usize| !self.has_ended() && made.send(at).is_ok();
             if !wave.iter().all(is_wanted) {
@@ -191,30 +199,29 @@ impl Pipeline<'_> {
 
     fn build_all(
         &self,
-        mut connections: Connections,
+        connections: &mut SharedConnections,
         to_build: Receiver<usize>,
         built: &Sender<usize>,
-    ) -> Connections {
+    ) {
         for at in to_build {
             self.backlog.wait_for_room();
             if self.has_ended() {
                 break;
             }
-            connections = self.build(at, connections);
+            self.build(at, connections);
             // The other station may have ended.
             let _ = built.send(at);
         }
-        connections
     }
 
     /// Makes the staging tables of a wave, and starts what all of them wait for before their imports.
-    fn make_stagings(&self, wave: &[usize], mut connections: Connections) -> Connections {
+    fn make_stagings(&self, wave: &[usize], connections: &mut SharedConnections) {
         let log = Arc::new(LogWait::default());
         let direct: Vec<usize> =
             wave.iter().copied().filter(|&at| lock(&self.parts[at]).is_direct()).collect();
         for (number, &at) in direct.iter().enumerate() {
             let is_last = number + 1 == direct.len();
-            connections = self.work(at, connections, &(), |work_table| {
+            self.work(at, connections, &(), |work_table| {
                 work_table.make_staging(&log, is_last).or_else(|failed| {
                     match is_for_again(&failed) {
                         true => work_table.make_staging(&log, is_last),
@@ -228,16 +235,15 @@ impl Pipeline<'_> {
                 break;
             }
         }
-        connections
     }
 
     /// Builds the file of a table, or sends its rows.
-    fn build(&self, at: usize, connections: Connections) -> Connections {
+    fn build(&self, at: usize, connections: &mut SharedConnections) {
         let later = self.build_seconds[at + 1..].iter().sum();
         let watched = Watched { progress: self.progress, later_seconds: later };
         self.progress.table(&self.name(at), at + 1, self.parts.len());
         lock(&self.parts[at]).options.limits.page_cache_bytes = Some(self.backlog.room());
-        let connections = self.work(at, connections, &watched, |work_table| {
+        self.work(at, connections, &watched, |work_table| {
             let Some(source) = work_table.source.take() else { return Ok(()) };
             work_table.filling.progress.expect(std::mem::take(&mut work_table.chosen.expected));
             let full = match std::mem::replace(work_table.at, At::Between) {
@@ -261,8 +267,7 @@ impl Pipeline<'_> {
                     }
                 }
                 _ => {
-                    let alive = work_table.lock.reconnect();
-                    alive.map_err(|error| Box::new((error.into(), Ok(()))))?;
+                    work_table.lock.reconnect()?;
                     let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
                     work_table.filling.fill(work_table.chosen, work_table.lock, source)
                 }
@@ -270,10 +275,9 @@ impl Pipeline<'_> {
             work_table.full(full)
         });
         self.backlog.add(cached_bytes(&lock(&self.parts[at])));
-        connections
     }
 
-    fn import_all(&self, mut connections: Connections, to_import: &Receiver<usize>) {
+    fn import_all(&self, connections: &mut SharedConnections, to_import: &Receiver<usize>) {
         for at in to_import {
             if !matches!(lock(&self.parts[at]).at, At::Built(..)) {
                 // Its rows were sent, or it failed.
@@ -281,7 +285,7 @@ impl Pipeline<'_> {
             }
             let bytes = cached_bytes(&lock(&self.parts[at]));
             if !self.has_ended() {
-                connections = self.work(at, connections, &(), |work_table| {
+                self.work(at, connections, &(), |work_table| {
                     let At::Built(unplaced, made) = std::mem::replace(work_table.at, At::Between)
                     else {
                         return Ok(());
@@ -309,37 +313,33 @@ impl Pipeline<'_> {
     fn work(
         &self,
         at: usize,
-        connections: Connections,
+        connections: &mut SharedConnections,
         progress: &dyn Progress,
-        work: impl FnOnce(&mut TableAtWork<'_, '_, '_>) -> Result<(), Failed>,
-    ) -> Connections {
+        work: impl FnOnce(&mut TableAtWork<'_, '_, '_>) -> Result<(), Box<Failed>>,
+    ) {
         let mut part = lock(&self.parts[at]);
         let Part { options, memory, chosen, source, target, at, stopwatch, .. } = &mut *part;
-        let Some(taken) = target.take() else { return connections };
-        let mut locked = taken.work(connections);
         let forecast = Forecast::new(progress);
         let mut steps = self.steps.of_table(&options.database, &options.table, &forecast);
         std::mem::swap(&mut steps.stopwatch, stopwatch);
-        let filling = Filling {
-            connect: self.connect,
-            options,
-            progress: &forecast,
-            memory,
-            steps: &mut steps,
-            copies: None,
-        };
-        let mut work_table = TableAtWork { chosen, source, at, lock: &mut locked, filling };
-        let done = pool::catch(|| work(&mut work_table));
-        let done = done.unwrap_or_else(|panic| Err(Box::new((panic, Ok(())))));
+        let done = connections.at(target, |lock| {
+            let filling = Filling {
+                connect: self.connect,
+                options,
+                progress: &forecast,
+                memory,
+                steps: &mut steps,
+                copies: None,
+            };
+            let mut work_table = TableAtWork { chosen, source, at, lock, filling };
+            pool::catch(|| work(&mut work_table)).unwrap_or_else(|panic| Err(panic.into()))
+        });
         steps.stopwatch.stop();
         std::mem::swap(&mut steps.stopwatch, stopwatch);
-        let (taken, connections) = locked.rest();
-        *target = Some(taken);
         if let Err(failed) = done {
             let step = steps.stage.name();
             self.end(Ended { table: part.name(), step, failed });
         }
-        connections
     }
 
     /// Notes what ended the command, if it is the first.
@@ -369,14 +369,14 @@ fn cached_bytes(part: &Part) -> u64 {
 
 /// True if a staging table was not made because the connection was lost, perhaps while it was idle,
 /// and nothing is left.
-fn is_for_again(failed: &(Error, server::Result<()>)) -> bool {
-    matches!(failed, (Error::Server(error), Ok(())) if error.is_cut())
+fn is_for_again(failed: &Failed) -> bool {
+    matches!(failed, Failed { error: Error::Server(error), cleaned: Ok(()) } if error.is_cut())
 }
 
 impl TableAtWork<'_, '_, '_> {
     /// Creates the staging table. `log` is the wait before the import that all tables of a wave share; the last
     /// table of the wave starts it.
-    fn make_staging(&mut self, log: &Arc<LogWait>, is_last: bool) -> Result<(), Failed> {
+    fn make_staging(&mut self, log: &Arc<LogWait>, is_last: bool) -> Result<(), Box<Failed>> {
         let mut direct = Direct::resume(self.lock, DirectState::with_log(log));
         let made = direct.lock.reconnect().map_err(Error::from);
         let made = made.and_then(|()| self.filling.staging(&mut direct, false));
@@ -396,7 +396,7 @@ impl TableAtWork<'_, '_, '_> {
     }
 
     /// The table has all rows.
-    fn full(&mut self, full: Result<Full, Failed>) -> Result<(), Failed> {
+    fn full(&mut self, full: Result<Full, Box<Failed>>) -> Result<(), Box<Failed>> {
         match full? {
             (Some(Unpublished::Table(made)), report) => {
                 *self.at = At::Full(made, Box::new(report));
@@ -404,7 +404,7 @@ impl TableAtWork<'_, '_, '_> {
             }
             _ => {
                 let error = "rows went into a table that should be published with others";
-                Err(Box::new((Error::Internal(error.to_owned()), Ok(()))))
+                Err(Error::Internal(error.to_owned()).into())
             }
         }
     }

@@ -11,7 +11,7 @@ use job::tuning::for_load;
 use schema::{Table, TableName};
 use serde::Serialize;
 use server::{ConnectOptions, Session, catalog};
-use targets::{Connections, Keeper, Lock, Resting};
+use targets::{Keeper, Lock, Resting};
 
 use super::facts::waiting;
 use super::inspection::{lock_options, may_be_apart, spelled};
@@ -21,6 +21,7 @@ use crate::choose::Prediction;
 use crate::choose::{
     self, CommandFacts, Methods, Purpose, Refused, Together, TogetherSeconds, with_children,
 };
+use crate::connections::SharedConnections;
 use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
 use crate::places::Places;
@@ -167,8 +168,8 @@ struct PlannedTables<'t> {
     are_copied: bool,
     /// None of one that is still to be made or not taken, and while it is worked at.
     targets: Vec<Option<Resting>>,
-    /// None while a table has them.
-    connections: Option<Connections>,
+    /// None where no table is there.
+    connections: Option<SharedConnections>,
     /// Asks what no table is needed for.
     session: Session,
     /// Facts for tables that do not exist yet: those of the server, and of options that all share.
@@ -191,7 +192,7 @@ impl<'t> PlannedTables<'t> {
             false => {
                 let (keeper, taken) =
                     Keeper::take(session, &known, &lock_options(&tables[0], None))?;
-                (taken, Some(Connections::of(keeper.another()?)))
+                (taken, Some(SharedConnections::of(keeper.another()?)))
             }
         };
         let mut taken = taken.into_iter();
@@ -349,14 +350,8 @@ impl<'t> PlannedTables<'t> {
         at: usize,
         work: impl FnOnce(&mut Lock) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let (Some(target), Some(connections)) = (self.targets[at].take(), self.connections.take())
-        else {
-            return Err(Error::Internal("a table was loaded twice".to_owned()));
-        };
-        let mut target = target.work(connections);
-        let done = work(&mut target);
-        let (target, connections) = target.rest();
-        (self.targets[at], self.connections) = (Some(target), Some(connections));
-        done
+        let connections = self.connections.as_mut();
+        let none = || Error::Internal("no table was there to be worked at".to_owned());
+        connections.ok_or_else(none)?.at(&mut self.targets[at], work)
     }
 }

@@ -8,11 +8,11 @@ use job::progress::Stage;
 use job::report::Report;
 use job::steps::Steps;
 use schema::{Flavor, TableName};
-use targets::Connections;
 use targets::publish::{Filled as Published, Ready};
 
 use super::part::{At, Ended, Part};
 use super::pipeline::{Filled, give_up};
+use crate::connections::SharedConnections;
 use crate::copies::Copies;
 use crate::fill::{NOTED_SECONDS, add_waits};
 use crate::publish::TableSwap;
@@ -31,9 +31,10 @@ pub(super) fn publish(
     let (mut ready, mut reports) = taken(&mut parts)?;
     let ledgers: Vec<TableName> = ready.iter().map(|one| one.target.names.ledger.clone()).collect();
     let others = ready.split_off(1);
-    let Some((mut lock, made)) = ready.pop().map(|first| first.work(connections)) else {
+    let Some((first, connections)) = ready.pop().zip(connections.into_inner()) else {
         return Err(Error::Internal("there is no table to publish".to_owned()));
     };
+    let (mut lock, made) = first.work(connections);
     let options = parts[0].options.clone();
     let mut all = Published::by(&mut lock, made).with(others);
     let mut copies = copies.map(|copies| copies.lock().unwrap_or_else(PoisonError::into_inner));
@@ -64,7 +65,7 @@ pub(super) fn publish(
             let (made, others) = all.into_parts();
             let (target, connections) = lock.rest();
             put_back(&mut parts, made.ready(target), others);
-            Err(not_published(parts, connections, told, error))
+            Err(not_published(parts, connections.into(), told, error))
         }
     }
 }
@@ -73,7 +74,7 @@ pub(super) fn publish(
 /// all stays: it tells the next load.
 pub(super) fn not_published(
     parts: Vec<Part>,
-    connections: Connections,
+    connections: SharedConnections,
     told: &str,
     error: Error,
 ) -> Error {
