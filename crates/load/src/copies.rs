@@ -28,6 +28,8 @@ use server::{ConnectOptions, Interrupt, Session, catalog, replicas};
 use sources::{Source, SourceExt as _};
 use targets::{Connections, Direct, Keeper, Lock, LockOptions, Resting};
 
+use crate::lock_target::{lock, lock_options};
+
 use crate::choose::{self, Decision, Purpose};
 
 /// How long the connection of a replica that has come again may last.
@@ -94,7 +96,6 @@ pub(crate) fn decide(
     source: &mut dyn Source,
     told: Option<&Sender<String>>,
     purpose: Purpose,
-    lock: impl FnOnce(Session, &LoadOptions, Option<&Sender<String>>) -> Result<Lock, Error>,
 ) -> Result<Result<Reached, Vec<String>>, Error> {
     if !are_asked_for(options) {
         return Ok(Err(Vec::new()));
@@ -340,12 +341,10 @@ impl Place<'_> {
             return Ok(Err(vec![format!("it did not catch up within {seconds} s{why}")]));
         }
         let lock_options = LockOptions {
-            lock_wait: Duration::from_secs(seconds),
-            reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
-            told: told.cloned(),
             no_triggers: false,
             proof: None,
             allow_empty: false,
+            ..lock_options(options, told)
         };
         let names: Vec<TableName> =
             originals.iter().map(|original| original.table.name.clone()).collect();

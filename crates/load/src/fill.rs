@@ -252,7 +252,8 @@ impl<'l> Filling<'l, '_, '_> {
             &failed.error,
             Error::Server(server::Error::Orphans(orphans)) if orphans.is_new
         );
-        let is_for_rows = is_for_rows && self.options.rows.rejects_max > 0 && failed.cleaned.is_ok();
+        let is_for_rows =
+            is_for_rows && self.options.rows.rejects_max > 0 && failed.cleaned.is_ok();
         is_for_rows || is_for_locks(chosen, failed)
     }
 
@@ -416,10 +417,7 @@ impl<'l> Filling<'l, '_, '_> {
     where
         'l: 'r,
     {
-        let Filling { options, progress, memory, .. } = *self;
-        let Chosen { path, method, why, inspected, one_partition, .. } = chosen;
-        let (path, method, one_partition) = (*path, *method, one_partition.as_deref());
-        Prepared { options, progress, memory, inspected, path, method, why, one_partition }
+        chosen.prepared(self.options, self.progress, self.memory)
     }
 }
 

@@ -21,17 +21,7 @@ pub fn lock(
     told: Option<&Sender<String>>,
 ) -> Result<Lock, Error> {
     let name = TableName::new(&options.database, &options.table);
-    let wait = Duration::from_secs(u64::from(options.server.lock_wait_seconds));
-    let reconnect_wait = failpoint::reconnect_wait(targets::RECONNECT_WAIT);
-    let lock_options = LockOptions {
-        lock_wait: wait,
-        reconnect_wait,
-        told: told.cloned(),
-        no_triggers: options.server.no_triggers,
-        proof: options.proof(),
-        allow_empty: options.allow_empty,
-    };
-    Lock::take(session, &name, &lock_options).map_err(|error| match error {
+    Lock::take(session, &name, &lock_options(options, told)).map_err(|error| match error {
         server::Error::NoTable(name) if options.ddl.is_none() => no_table(&name),
         // A table that the account cannot see looks like a missing one.
         error if error.errno().is_some_and(|errno| ER_DENIED.contains(&errno)) => {
@@ -39,6 +29,18 @@ pub fn lock(
         }
         error => error.into(),
     })
+}
+
+/// How the targets of these options are taken; `told` hears of locks that are waited for.
+pub(crate) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>) -> LockOptions {
+    LockOptions {
+        lock_wait: Duration::from_secs(u64::from(options.server.lock_wait_seconds)),
+        reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
+        told: told.cloned(),
+        no_triggers: options.server.no_triggers,
+        proof: options.proof(),
+        allow_empty: options.allow_empty,
+    }
 }
 
 pub(crate) fn no_table(name: &str) -> Error {

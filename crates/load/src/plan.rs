@@ -121,7 +121,7 @@ pub(crate) fn planned(
         return Ok((plan, None));
     };
     let (reached, purpose) = (session.options().clone(), Purpose::Plan);
-    let copied = copies::decide(&reached, options, &memory, &mut *source, None, purpose, lock)?;
+    let copied = copies::decide(&reached, options, &memory, &mut *source, None, purpose)?;
     let (mut target, decision) = match copied {
         Ok((target, decision, _)) => (target, decision),
         Err(against) => {

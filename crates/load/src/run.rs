@@ -283,7 +283,7 @@ fn inspect<'r>(
             return Ok(Target::Loaded(Box::new(target), Box::new(settled)));
         }
     }
-    match copies::decide(connect, options, memory, &mut *source, Some(told), Purpose::Load, lock)? {
+    match copies::decide(connect, options, memory, &mut *source, Some(told), Purpose::Load)? {
         Ok((target, decision, copies)) => {
             let chosen = decision.require(&target, options)?;
             let made = CreatedTables::default();

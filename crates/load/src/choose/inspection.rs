@@ -1,10 +1,12 @@
 //! A look at server, table and input, and what comes of it.
 
 use encode::inspected::Inspected;
+use encode::prepared::Prepared;
 use face::option::PATH;
 use job::error::Error;
 use job::memory::{Memory, MinMemory};
 use job::options::{LoadOptions, LoadPath, Mode, ResourceLimits, WithOthers};
+use job::progress::Progress;
 use schema::{Method, Table, TableName, quote_name};
 use send::{Ask, Destination};
 use server::engine::Kind;
@@ -46,6 +48,20 @@ pub struct Chosen {
     pub(crate) expected: Vec<Expected>,
     /// All of them.
     pub(crate) expected_seconds: Option<f64>,
+}
+
+impl Chosen {
+    /// All that its stages begin with.
+    pub fn prepared<'r>(
+        &'r self,
+        options: &'r LoadOptions,
+        progress: &'r dyn Progress,
+        memory: &'r Memory,
+    ) -> Prepared<'r> {
+        let Chosen { path, method, why, inspected, one_partition, .. } = self;
+        let (path, method, one_partition) = (*path, *method, one_partition.as_deref());
+        Prepared { options, progress, memory, inspected, path, method, why, one_partition }
+    }
 }
 
 /// The result of an inspection.

@@ -5,17 +5,15 @@ use sources::SourceExt as _;
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use encode::input;
 use job::error::Error;
-use job::failpoint;
 use job::options::{LoadOptions, LoadPath, WithOthers};
 use job::report::Stopwatch;
 use schema::{Table, TableName};
 use server::engine::Swap;
 use server::{ConnectOptions, Session, Unsupported, catalog};
-use targets::{Keeper, LockOptions, Resting};
+use targets::{Keeper, Resting};
 
 use super::facts::waiting;
 use super::part::{At, Part};
@@ -25,6 +23,7 @@ use crate::connections::SharedConnections;
 use crate::copies::{self, Copies, CopyRequest, Original};
 use crate::estimate::Estimate;
 use crate::killed_loads::{self, KilledLoads};
+use crate::lock_target::lock_options;
 use crate::space;
 
 /// The tables of a command in the order in which they are loaded, taken.
@@ -369,17 +368,6 @@ pub(super) fn spelled(
 /// True if a table is there once nobody changes it.
 fn is_there(session: &mut Session, name: &TableName) -> bool {
     session.query(&format!("SELECT 1 FROM {base} LIMIT 0", base = name.base())).is_ok()
-}
-
-pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>) -> LockOptions {
-    LockOptions {
-        lock_wait: Duration::from_secs(u64::from(options.server.lock_wait_seconds)),
-        reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
-        told: told.cloned(),
-        no_triggers: options.server.no_triggers,
-        proof: options.proof(),
-        allow_empty: options.allow_empty,
-    }
 }
 
 /// A table, and what it will take; none that is loaded by itself.

@@ -11,7 +11,6 @@
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
 use job::options::Mode;
@@ -84,13 +83,8 @@ pub(super) fn load(
         // The proof stays.
         Err(error) if error.is_unknown() => Err(error),
         Err(error) => {
-            let is_told = error.is_told();
             let ended = Ended::plainly(told.to_owned(), Stage::Publish.name(), error);
-            Err(match undone(parts, connections, ended) {
-                // They say by themselves what the tables are.
-                Error::Several { error, .. } if is_told => *error,
-                error => error,
-            })
+            Err(undone(parts, connections, ended))
         }
     }
 }
@@ -163,16 +157,7 @@ fn rows(
     }
     forecast.expect(std::mem::take(&mut part.chosen.expected));
     let Part { options, memory, chosen, .. } = part;
-    let prepared = Prepared {
-        one_partition: None,
-        options,
-        progress: forecast,
-        memory,
-        inspected: &chosen.inspected,
-        path: chosen.path,
-        method: chosen.method,
-        why: &chosen.why,
-    };
+    let prepared = chosen.prepared(options, forecast, memory);
     let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
     let sent = send::run_within(&prepared, connect, destination, lock, source, steps, session)?;
     part.next_number = sent.next_number;
@@ -213,9 +198,8 @@ fn number(parts: &mut [Part], connections: &mut SharedConnections) {
         let is_behind =
             part.target.as_ref().is_some_and(|target| behind.contains(&target.table.name));
         let Some(next) = part.next_number.filter(|_| is_behind) else { continue };
-        let _ = connections.at(&mut part.target, |lock| {
-            Ok::<_, Error>(targets::transaction::number(lock, next)?)
-        });
+        let _ = connections
+            .at(&mut part.target, |lock| Ok::<_, Error>(targets::transaction::number(lock, next)?));
     }
 }
 

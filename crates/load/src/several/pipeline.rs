@@ -88,7 +88,8 @@ pub(super) fn fill(
     }
 }
 
-/// Removes what was made of all tables, and gives the error with what came of that.
+/// Removes what was made of all tables, and gives the error with what came of that; by itself where it says what the
+/// tables are.
 pub(super) fn give_up(parts: Vec<Part>, mut connections: SharedConnections, ended: Ended) -> Error {
     let Ended { table, step, failed } = ended;
     let Failed { error, cleaned } = *failed;
@@ -102,6 +103,9 @@ pub(super) fn give_up(parts: Vec<Part>, mut connections: SharedConnections, ende
         if is_gone {
             break;
         }
+    }
+    if error.is_told() {
+        return error;
     }
     let left = cleaned.err().map(|error| error.to_string());
     Error::Several { table, step, error: Box::new(error), tables: count, left, others: Vec::new() }

@@ -14,7 +14,7 @@ use server::{ConnectOptions, Session, catalog};
 use targets::{Keeper, Lock, Resting};
 
 use super::facts::waiting;
-use super::inspection::{lock_options, may_be_apart, spelled};
+use super::inspection::{may_be_apart, spelled};
 use super::{after_others, check_several};
 
 use crate::choose::Prediction;
@@ -24,6 +24,7 @@ use crate::choose::{
 use crate::connections::SharedConnections;
 use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
+use crate::lock_target::lock_options;
 use crate::places::Places;
 use crate::plan::{Plan, planned};
 

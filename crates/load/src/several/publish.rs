@@ -81,13 +81,7 @@ pub(super) fn not_published(
     if error.is_unknown() {
         return error;
     }
-    // Then it says by itself what the tables are.
-    let is_told = error.is_told();
-    let ended = Ended::plainly(told.to_owned(), Stage::Publish.name(), error);
-    match give_up(parts, connections, ended) {
-        Error::Several { error, .. } if is_told => *error,
-        error => error,
-    }
+    give_up(parts, connections, Ended::plainly(told.to_owned(), Stage::Publish.name(), error))
 }
 
 /// Takes the filled tables out of the parts, with their reports.

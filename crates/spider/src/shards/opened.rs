@@ -3,7 +3,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use encode::input;
-use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, Mode, WithOthers};
@@ -102,16 +101,7 @@ impl Branches {
         let destination = chosen.destination.clone().ok_or_else(lacking)?;
         let mut session = branch.begin(&mut lock)?;
         Transaction::include(&mut lock, &mut session, Mode::Append)?;
-        let prepared = Prepared {
-            options,
-            progress,
-            memory: &memory,
-            inspected: &chosen.inspected,
-            path: chosen.path,
-            method: chosen.method,
-            why: &chosen.why,
-            one_partition: None,
-        };
+        let prepared = chosen.prepared(options, progress, &memory);
         let sent =
             send::run_within(&prepared, connect, destination, &mut lock, source, steps, session)
                 .map_err(|error| held(error, &mut lock))?;
