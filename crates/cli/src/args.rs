@@ -35,7 +35,7 @@ pub(crate) use self::tune::{DoctorArgs, TuneArg, TuneArgs, UntestedArgs};
 pub(crate) use self::watch::{ProgressArg, WatchArgs};
 pub(crate) use self::written::{WrittenArgs, said_of};
 
-/// A bulk loader for InnoDB: builds the tablespace outside the server and has it adopted.
+/// A bulk loader for InnoDB: builds a table's file outside the server, which imports it.
 #[derive(Debug, Parser)]
 #[command(name = "inrush", version, disable_help_flag = true, disable_help_subcommand = true)]
 #[command(args_override_self = true)]

@@ -138,11 +138,12 @@ fn export(
 fn check_database(args: &ExportArgs, place: &Place) -> Result<(), Failure> {
     let wrong = match () {
         () if !matches!(place, Place::Folder { .. }) => "-o must be a folder, which ends with /",
-        () if args.condition.is_some() => "--where is for one table: DB.TABLE",
-        () if args.columns.is_some() => "--columns is for one table: DB.TABLE",
+        () if args.condition.is_some() => "--where is for one table",
+        () if args.columns.is_some() => "--columns is for one table",
         () => return Ok(()),
     };
-    Err(Failure::usage(format!("{} is a database: {wrong}", args.table)))
+    let database = &args.table;
+    Err(Failure::usage(format!("{database} is a database: {wrong}; a table is named DB.TABLE")))
 }
 
 fn failure(error: ::export::Error) -> Failure {
@@ -186,12 +187,13 @@ fn options(args: &ExportArgs, table: TableName) -> Result<ExportOptions, Failure
         options.threads = threads;
     }
     if let Some(memory) = &args.memory {
-        options.memory_bytes_max = size::parse(memory).map_err(Failure::usage)?;
+        options.memory_bytes_max = size::of_option("--memory", memory).map_err(Failure::usage)?;
     }
     if args.split_rows == Some(0) {
         return Err(Failure::usage("--split-rows must be at least 1"));
     }
-    let bytes = args.split_size.as_deref().map(size::parse).transpose();
+    let bytes =
+        args.split_size.as_deref().map(|text| size::of_option("--split-size", text)).transpose();
     options.split = Split { rows: args.split_rows, bytes: bytes.map_err(Failure::usage)? };
     options.way = match args.path {
         WayArg::Auto => ExportPath::Auto,

@@ -240,10 +240,12 @@ pub(crate) fn options_but_ddl(
     // No text is read, so its escapes do not matter.
     options.input.escape_is_assumed &= options.input.kind()?.is_none();
     if let Some(memory) = &args.memory {
-        options.limits.memory_bytes_max = size::parse(memory).map_err(Failure::usage)?;
+        options.limits.memory_bytes_max =
+            size::of_option("--memory", memory).map_err(Failure::usage)?;
     }
     if let Some(page_cache) = &args.page_cache {
-        options.limits.page_cache_bytes = Some(size::parse(page_cache).map_err(Failure::usage)?);
+        let bytes = size::of_option("--page-cache", page_cache).map_err(Failure::usage)?;
+        options.limits.page_cache_bytes = Some(bytes);
     }
     options.server.unlogged = args.unlogged;
     options.server.verifies = !args.no_verify;
@@ -326,14 +328,15 @@ pub(crate) fn read_ddl(path: &Path) -> Result<String, Failure> {
 }
 
 fn batches(args: &BatchArgs) -> Result<Batches, Failure> {
-    let size = |text: &Option<String>| {
-        text.as_deref().map(size::parse).transpose().map_err(Failure::usage)
+    let size = |option: &str, text: &Option<String>| {
+        let bytes = text.as_deref().map(|text| size::of_option(option, text));
+        bytes.transpose().map_err(Failure::usage)
     };
     Ok(Batches {
         rows: args.batch_rows,
-        bytes: size(&args.batch_bytes)?,
+        bytes: size("--batch-bytes", &args.batch_bytes)?,
         connections: args.connections,
-        bytes_per_second_max: size(&args.max_rate)?,
+        bytes_per_second_max: size("--max-rate", &args.max_rate)?,
     })
 }
 

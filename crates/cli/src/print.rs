@@ -350,8 +350,8 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan, has_backup_note: bool) -> 
         writeln!(
             out,
             "  backups: the import waits for a backup that is running; take a full backup \
-             afterwards, since incremental backups do not contain the table (--stamp yes has \
-             them contain it)"
+             afterwards, because incremental backups do not contain the table, except with \
+             --stamp yes"
         )?;
     }
     let compressed = match plan.compression.as_slice() {
@@ -396,7 +396,7 @@ pub(crate) fn estimate(
     let free = |at: usize| {
         free_bytes.map_or_else(String::new, |bytes| format!(" ({} free)", show(bytes[at])))
     };
-    writeln!(out, "  about {} rows, like the first ones", group(*rows))?;
+    writeln!(out, "  about {} rows, estimated from the first ones", group(*rows))?;
     writeln!(out, "  table: about {}{}", show(*table_bytes), free(0))?;
     write!(out, "  temporary: about {}", show(least))?;
     if most > least {

@@ -99,10 +99,10 @@ fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {
         options.threads = threads;
     }
     if let Some(memory) = &args.memory {
-        options.memory_bytes_max = size::parse(memory).map_err(Failure::usage)?;
+        options.memory_bytes_max = size::of_option("--memory", memory).map_err(Failure::usage)?;
     }
     if let Some(small) = &args.small {
-        let bytes = size::parse(small).map_err(Failure::usage)?;
+        let bytes = size::of_option("--small", small).map_err(Failure::usage)?;
         options.small_bytes_max = usize::try_from(bytes).unwrap_or(usize::MAX);
     }
     if let Some(folder) = &args.temp_dir {
@@ -136,7 +136,12 @@ fn dump(typed: &Path) -> PathBuf {
 }
 
 fn failure(error: replay::Error) -> Failure {
-    let (status, text) = (error.exit_status(), error.to_string());
+    let (status, mut text) = (error.exit_status(), error.to_string());
+    if error.is_refused_statement() {
+        text.push_str(
+            "; mend the cause and run the same command again, or skip such statements with --force",
+        );
+    }
     debug_assert!(status >= FAILED);
     let failure = of_cause(error);
     // Kinds of errors before the start would be untrue of a replay that has begun.

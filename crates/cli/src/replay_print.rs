@@ -37,7 +37,8 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         writeln!(out, "  finished by an earlier, interrupted replay: {names}")?;
     }
     if report.left_out > 0 {
-        writeln!(out, "  {} left out", count(report.left_out, "statement"))?;
+        let number = count(report.left_out, "statement");
+        writeln!(out, "  {number} skipped, because of --into, --tables or --exclude")?;
     }
     if report.barriers > 0 {
         let number = count(report.barriers, "statement");
@@ -69,8 +70,11 @@ fn warnings(out: &mut impl Write, report: &Report) -> io::Result<()> {
 
 fn table(out: &mut impl Write, table: &TableReport) -> io::Result<()> {
     write!(out, "  {}: {}", table.table, count(table.rows, "row"))?;
-    if !table.way.is_empty() {
-        write!(out, ", {}", table.way)?;
+    match table.way.as_str() {
+        "" => {}
+        "serial" => write!(out, ", serial (one statement after the other)")?,
+        "parallel" => write!(out, ", parallel (statements over several connections)")?,
+        way => write!(out, ", {way}")?,
     }
     if table.seconds > 0.0 {
         write!(out, ", {:.2} s", table.seconds)?;

@@ -62,6 +62,13 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
              type the command again: {command}"
         ));
     }
+    if let Some(Job { name, .. }) = jobs::loaded_later(&state_dir, &job)?.filter(|_| !job.is_in()) {
+        let again = "to load them once more, run";
+        let target = job.target();
+        return refused(format!(
+            "job {name} has loaded the same files into {target} since then; {again}: {command}"
+        ));
+    }
     if job.state == State::Killed && !job.is_in() {
         jobs::note_resumed(&state_dir, &job)?;
     }

@@ -327,12 +327,13 @@ fn show_report(out: &mut impl Write, args: &LoadArgs, report: &SeveralReport) ->
     let SeveralReport { database, rows, rejects, bytes, seconds, tables, .. } = report;
     writeln!(
         out,
-        "{database}: {} loaded into {}{}, {} rejected, {seconds:.2} s, {}",
+        "{database}: {} loaded into {}{}, {} rejected, {seconds:.2} s, {}{}",
         count(*rows, "row"),
         count(tables.len() as u64, "table"),
         if report.atomic { " at once" } else { "" },
         group(*rejects),
-        print::methods(tables)
+        print::methods(tables),
+        tables.first().map_or(String::new(), |table| format!(", on {}", table.server_address))
     )?;
     let detail = detail(args, tables);
     if let Some(lines) = &report.lines {
@@ -365,7 +366,7 @@ fn show_lines(out: &mut impl Write, report: &LinesReport, detail: Detail) -> io:
     if !detail.is_verbose && *rejects == 0 {
         return Ok(());
     }
-    writeln!(out, "  {} read before, {} of them bad", count(*lines, "line"), group(*rejects))?;
+    writeln!(out, "  {} checked first, {} of them bad", count(*lines, "line"), group(*rejects))?;
     for RejectTally { column, reason, rows } in reasons {
         let column = column.as_ref().map_or(String::new(), |column| format!("`{column}` "));
         writeln!(out, "    {}: {column}{reason}", count(*rows, "line"))?;

@@ -26,7 +26,8 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
     files::check_inputs(&files, &WatchArgs::default(), &args.connect)?;
     let into = args.into.clone().unwrap_or_else(|| default_target(&files[0]));
     let target = connect::target(&into)?;
-    let memory = args.memory.as_deref().map(size::parse).transpose().map_err(Failure::usage)?;
+    let memory = args.memory.as_deref().map(|text| size::of_option("--memory", text));
+    let memory = memory.transpose().map_err(Failure::usage)?;
     let memory = memory.unwrap_or_else(::load::options::default_memory_bytes);
     let temp_dir = ::load::options::default_temp_dir();
     let (format, guessed) = (&args.format, &args.guessed);

@@ -106,7 +106,7 @@ fn show(out: &mut impl Write, report: &VerifyReport) -> io::Result<()> {
             writeln!(out, "    and {} more", group(rest))?;
         }
     }
-    writeln!(out, "  compared by {}", report.compared.join(", "))?;
+    writeln!(out, "  compared: {}", report.compared.join(", "))?;
     if !report.not_compared.is_empty() {
         writeln!(out, "  not compared: {}", report.not_compared.join(", "))?;
     }

@@ -1,6 +1,6 @@
 //! Which column each field of a line goes to: by `--columns`, by a header, or in table order.
 
-use face::option::{BY_POSITION, COLUMNS, IGNORE_UNKNOWN_COLUMNS};
+use face::option::{BY_POSITION, COLUMNS, FIELDS_TERMINATED_BY, HEADER, IGNORE_UNKNOWN_COLUMNS};
 use job::error::Error;
 use job::options::{InputOptions, LoadOptions, RowRules};
 use schema::{Column, Table};
@@ -86,9 +86,10 @@ impl InputFields {
         }
         if !unknown.is_empty() {
             let is_json = options.input.dialect.json.is_some();
-            return Err(Error::Usage(match is_json {
-                true => no_column_of_json(table, &unknown),
-                false => no_column(table, names, &unknown, from_header),
+            return Err(Error::Usage(match (is_json, from_header) {
+                (true, _) => no_column_of_json(table, &unknown),
+                (false, true) => no_column_of_header(table, options, names, &unknown),
+                (false, false) => no_column_of_list(table, &unknown),
             }));
         }
         match twice.first() {
@@ -305,46 +306,61 @@ fn not_as_many(table: &Table, columns: &[Option<usize>], fields: usize) -> Error
     ))
 }
 
+/// Names of columns, as messages list them.
+fn listed<'a>(columns: impl Iterator<Item = &'a Column>) -> String {
+    columns.map(|column| format!("`{}`", column.name)).collect::<Vec<_>>().join(", ")
+}
+
 /// Says which fields of JSON's records are no column, and what can be done.
 fn no_column_of_json(table: &Table, unknown: &[String]) -> String {
-    let columns = table.columns.iter().map(|column| format!("`{}`", column.name));
     format!(
         "the records have {}, but the table has only {}; {IGNORE_UNKNOWN_COLUMNS} leaves such fields out, \
          or list the fields to load: {}",
         unknown.join(", "),
-        columns.collect::<Vec<_>>().join(", "),
+        listed(table.columns.iter()),
         COLUMNS.with("a,b")
     )
 }
 
-/// Says which names are no column, and what can be done.
-fn no_column(table: &Table, names: &[String], unknown: &[String], from_header: bool) -> String {
-    let columns: Vec<String> =
-        table.columns.iter().map(|column| format!("`{}`", column.name)).collect();
+/// Says which names of `--columns` are no column, and what can be done.
+fn no_column_of_list(table: &Table, unknown: &[String]) -> String {
+    format!(
+        "the table has no column {}, only {}; name a field to skip with @: @x",
+        unknown.join(", "),
+        listed(table.columns.iter())
+    )
+}
+
+/// Says which names of a header, or of typed columns, are no column, and what can be done.
+fn no_column_of_header(
+    table: &Table,
+    options: &LoadOptions,
+    names: &[String],
+    unknown: &[String],
+) -> String {
     let is_given =
-        |column: &Column| names.iter().any(|name| column.name.eq_ignore_ascii_case(name));
-    let missing: Vec<String> = table
-        .columns
-        .iter()
-        .filter(|column| !is_given(column))
-        .map(|column| format!("`{}`", column.name))
-        .collect();
-    let (unknown, columns) = (unknown.join(", "), columns.join(", "));
+        |column: &&Column| names.iter().any(|name| column.name.eq_ignore_ascii_case(name));
+    let missing = listed(table.columns.iter().filter(|column| !is_given(column)));
     let missing = match missing.is_empty() {
         true => String::new(),
-        false => format!("; not in the header: {}", missing.join(", ")),
+        false => format!("; not in the input: {missing}"),
     };
-    match from_header {
+    let is_header = options.input.header;
+    let advice = match is_header && unknown.len() == names.len() {
         true => format!(
-            "the header names {unknown}, but the table has only {columns}{missing}; \
-             {IGNORE_UNKNOWN_COLUMNS} skips such fields, or list the columns of all fields in \
-             order, with @ before fields to skip: {}",
-            COLUMNS.with("a,@x,b")
+            ": leave out {HEADER} if the first line is a row, name the separator by \
+             {FIELDS_TERMINATED_BY} if it is another one"
         ),
-        false => format!(
-            "the table has no column {unknown}, only {columns}; name a field to skip with @: @x"
-        ),
-    }
+        false => format!("{missing}; {IGNORE_UNKNOWN_COLUMNS} skips such fields"),
+    };
+    format!(
+        "the {} {}, but the table has only {}{advice}, or list the columns of all fields in \
+         order, with @ before fields to skip: {}",
+        if is_header { "header names" } else { "input has the columns" },
+        unknown.join(", "),
+        listed(table.columns.iter()),
+        COLUMNS.with("a,@x,b")
+    )
 }
 
 /// Which SQL literals a column takes as it takes the same text in a file.

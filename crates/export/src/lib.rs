@@ -179,7 +179,7 @@ fn run(
         memory_peak_bytes: job::report::memory_peak_bytes(),
         threads,
         server,
-        server_address: connect.target_text(),
+        server_address: connect.server_text(),
         notes,
     })
 }

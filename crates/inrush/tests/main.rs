@@ -58,7 +58,9 @@ fn an_error_of_a_load_names_options_as_its_caller_does() {
     let mut options = LoadOptions::new(vec![file], "d", "t");
     options.state_dir = home.path().join("state");
     let error = load(&connect, &options, &()).unwrap_err().to_string();
-    assert!(error.contains("; 1 row rejected, and rejects_max= is 0: later rows"), "{error}");
+    let all_bad =
+        "inrush.check(rejects=\"FILE\") lists all bad rows, rejects_max=\"N\" skips up to N";
+    assert!(error.contains(all_bad), "{error}");
     session.exec("INSERT INTO d.t VALUES (7)").unwrap();
     let error = load(&connect, &options, &()).unwrap_err().to_string();
     assert!(error.contains("; mode=\"append\" adds the rows of the input"), "{error}");

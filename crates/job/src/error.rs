@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 
 use disk::size::show;
 use face::option::{
-    ALLOW_EMPTY, MEMORY, MODE, ON_DUPLICATE, PATH, REJECTS, REJECTS_MAX, REPLICA, STATE_DIR,
-    TEMP_DIR,
+    ALLOW_EMPTY, MEMORY, MODE, ON_DUPLICATE, PATH, REJECTS_MAX, REPLICA, STATE_DIR, TEMP_DIR,
 };
 
 use crate::position::{Position, RefusedRow};
 use crate::report::Report;
 
-use self::words::{added, also_bad, before, by, kept_in, no_rows, none, of_which, unfinished};
+use self::words::{
+    added, also_bad, before, by, kept_in, no_rows, none, not_tolerated, of_which, unfinished,
+};
 
 /// Everything that ends a load. The target is as it was before, whatever the variant.
 #[derive(Debug, thiserror::Error)]
@@ -50,11 +51,9 @@ pub enum Error {
     },
     /// More rows were refused than allowed.
     #[error(
-        "{last}; {} rejected, and {REJECTS_MAX} is {rejects_max}: later rows were not checked, \
-         {check} lists all bad rows{}",
-        if *rejects == 1 { "1 row".to_owned() } else { format!("{rejects} rows") },
-        kept_in(.kept.as_deref()),
-        check = face::call("check", REJECTS.with("FILE"))
+        "{last}; {}{}",
+        not_tolerated(*rejects, *rejects_max),
+        kept_in(.kept.as_deref())
     )]
     Rejected {
         /// Rows refused so far, in input order.

@@ -174,6 +174,21 @@ pub fn find(state_dir: &Path, name: &str) -> Result<Job, Error> {
     }
 }
 
+/// A job that began after another one, and has loaded the same files into the same table.
+///
+/// Errors: as of [`list`].
+pub fn loaded_later(state_dir: &Path, job: &Job) -> Result<Option<Job>, Error> {
+    let same = |job: &Job| {
+        let CommandLine { inputs, proof, .. } = job.command()?;
+        Some((job.target().to_owned(), inputs.clone(), proof.clone()?.server))
+    };
+    let Some(files) = same(job) else { return Ok(None) };
+    let (jobs, _) = list(state_dir)?;
+    Ok(jobs.into_iter().find(|other| {
+        other.begun_ms() > job.begun_ms() && other.is_in() && same(other).as_ref() == Some(&files)
+    }))
+}
+
 /// Removes the journal of a job. Refused rows that are kept beside the journal stay.
 ///
 /// Errors: a job that is running; a folder that cannot be written to.

@@ -13,8 +13,7 @@ use crate::settled::Settled;
 /// The note about backups of tables that are built.
 pub fn backup_note() -> String {
     format!(
-        "Take a full backup: incremental backups do not contain this table ({} has them contain \
-         it).",
+        "Take a full backup: incremental backups do not contain this table, except with {}.",
         STAMP.with("yes")
     )
 }

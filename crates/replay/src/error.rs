@@ -8,7 +8,7 @@ use crate::place::Place;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A statement of the dump.
-    #[error("{place}: {error}")]
+    #[error("{place}: {}", error.cause())]
     At {
         /// Where it is.
         place: Box<Place>,
@@ -58,6 +58,19 @@ impl Error {
         }
     }
 
+    /// The error beside the place of its statement, which shows the statement of the dump. The server may
+    /// have got another one.
+    pub(crate) fn cause(&self) -> String {
+        let text = self.to_string();
+        match self {
+            Error::Server(server::Error::Statement { statement, .. }) => {
+                let end = format!("; statement: {statement}");
+                text.strip_suffix(&end).unwrap_or(&text).to_owned()
+            }
+            _ => text,
+        }
+    }
+
     /// Changes what the server said.
     pub(crate) fn reword(&mut self, change: &mut dyn FnMut(&mut String)) {
         match self {
@@ -88,6 +101,13 @@ impl Error {
             Error::At { error, .. } => error.is_passed_over(),
             _ => false,
         }
+    }
+
+    /// True if the server has refused a statement of the dump, so that the same command goes on there.
+    pub fn is_refused_statement(&self) -> bool {
+        let is_of_server =
+            |error: &Error| matches!(error, Error::Server(error) if is_refusal(error));
+        matches!(self, Error::At { error, .. } if is_of_server(error))
     }
 
     /// True if the server has refused a statement, and done nothing of it.

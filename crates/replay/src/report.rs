@@ -124,7 +124,7 @@ impl Failed {
             offset: place.offset,
             line: place.line,
             statement: place.head.clone(),
-            error: error.to_string(),
+            error: error.cause(),
         }
     }
 }

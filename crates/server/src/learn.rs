@@ -78,8 +78,8 @@ pub fn learn(session: &mut Session, name: &str, cache: &CollationCache) -> Resul
     }
     if let Some(notices) = &session.options().notices {
         let sentence = format!(
-            "the order of {name} is learned from the server, once for each version of the server, in some \
-             seconds"
+            "the sort order of {name} is learned from the server, once for each version of the server, in \
+             some seconds"
         );
         // Nobody may listen any more.
         let _ = notices.send(sentence);

@@ -158,7 +158,8 @@ fn sniffed(json: Json, sample: &Sample, fields: &[Field], mut seen: ColumnStatis
 fn notes(sniffed: &Sniffed, fields: &[Field], sample: &Sample, broken: u64) -> Vec<String> {
     let mut notes = Vec::new();
     if broken > 0 {
-        notes.push(format!("{broken} of the records are not objects of JSON"));
+        let verb = if broken == 1 { "is no object" } else { "are no objects" };
+        notes.push(format!("{broken} of the records {verb} of JSON"));
     }
     if !sample.is_whole {
         notes.push(format!(
@@ -169,7 +170,8 @@ fn notes(sniffed: &Sniffed, fields: &[Field], sample: &Sample, broken: u64) -> V
     let mixed = fields.iter().filter(|field| field.texts > 0 && field.numbers + field.booleans > 0);
     let mixed: Vec<String> = mixed.map(|field| format!("`{}`", field.name)).collect();
     if !mixed.is_empty() {
-        notes.push(format!("{} have texts and other values", mixed.join(", ")));
+        let verb = if mixed.len() == 1 { "has" } else { "have" };
+        notes.push(format!("{} {verb} texts and other values", mixed.join(", ")));
     }
     notes
 }

@@ -143,7 +143,8 @@ fn one_sentence(message: &str) -> String {
         let words: Vec<&str> = part.split_whitespace().collect();
         words.join(" ")
     });
-    let text = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+    let is_told = |line: &String| !line.is_empty() && !line.starts_with("tip: to pass ");
+    let text = lines.filter(is_told).collect::<Vec<_>>().join("; ");
     format!("{text} (--help lists the options)")
 }
 

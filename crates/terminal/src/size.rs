@@ -2,6 +2,11 @@
 
 pub use disk::size::show;
 
+/// Reads the size that an option has; an error names the option.
+pub fn of_option(option: &str, text: &str) -> Result<u64, String> {
+    parse(text).map_err(|wrong| format!("{option}: {wrong}"))
+}
+
 /// Reads `512M`, `4G`, `1.5g`, `65536`; units are powers of 1,024.
 pub fn parse(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a size; 512M or 4G is expected");

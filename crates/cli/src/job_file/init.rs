@@ -22,6 +22,9 @@ const EXAMPLES: [(&str, &str); 4] = [
 ///
 /// Errors: files that cannot be read, or hold nothing that can be told.
 pub(crate) fn text(args: &JobInitArgs) -> Result<String, Failure> {
+    if args.into.contains('.') {
+        return Err(Failure::usage("a job file loads tables of one database: --into DB"));
+    }
     let files = input::files(&args.files)?;
     let table = sniff::table_of(&files[0]);
     let sniffed = sniff::with_defaults(&files, &table)?;

@@ -52,6 +52,12 @@ fn a_killed_load_is_listed_and_gone_on_with() {
     scene.clean("after going on");
     let done = job_in(&scene.home, "done");
     run(&mut scene.home.inrush(["resume", &name(&done)])).refused(2, &["it is done"]);
+    // What another job has loaded is not loaded once more.
+    run(&mut scene.home.inrush(["resume", &name(&job)])).refused(
+        2,
+        &["has loaded the same files into", "to load them once more, run: inrush load"],
+    );
+    assert!(scene.is_new());
     job_in(&scene.home, "failed");
     assert_eq!(run(&mut scene.home.inrush(["jobs", "clean"])).done().out, "2 journals removed\n");
     assert_eq!(names(&scene.home.path().join("state/inrush/jobs")), [""; 0]);

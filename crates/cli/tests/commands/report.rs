@@ -58,10 +58,8 @@ fn a_load_prints_one_line_and_the_note_about_backups_once_a_server() {
     assert!(lines[0].ends_with(&end), "{first:?}");
     assert_eq!(
         lines[1..],
-        [
-            "  note: Take a full backup: incremental backups do not contain this table (--stamp yes has \
-              them contain it)."
-        ]
+        ["  note: Take a full backup: incremental backups do not contain this table, except with \
+              --stamp yes."]
     );
     // A load that takes less than ten seconds has no line of progress.
     assert!(first.err.is_empty() || begun.elapsed().as_secs() > 9, "{first:?}");

@@ -72,7 +72,7 @@ fn each_kind_of_difference_is_found_and_named() {
         "2 rows that the table has with other values",
         "1 row that the input lacks\n    (-5)\n",
         "1 row of the input not compared, because the table would reject",
-        "compared by id, f, d, s, made, w",
+        "\n  compared: id, f, d, s, made, w",
     ] {
         assert!(shown.out.contains(part), "{part}: {shown:?}");
     }

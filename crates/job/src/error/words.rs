@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use disk::size::show;
-use face::option::{ON_DUPLICATE, REJECTS_MAX};
+use face::option::{ON_DUPLICATE, REJECTS, REJECTS_MAX};
 
 use super::Error;
 use crate::report::Report;
@@ -75,6 +75,15 @@ pub(super) fn kept_in(path: Option<&Path>) -> String {
         let path = path.display();
         format!("; {path} has the rejected rows, {path}.reasons.jsonl their reasons")
     })
+}
+
+pub(super) fn not_tolerated(rejects: u64, rejects_max: u64) -> String {
+    let check = face::call("check", REJECTS.with("FILE"));
+    let unchecked = format!("later rows were not checked: {check} lists all bad rows");
+    match rejects_max {
+        0 => format!("{unchecked}, {} skips up to N", REJECTS_MAX.with("N")),
+        max => format!("{rejects} rows rejected, and {REJECTS_MAX} is {max}; {unchecked}"),
+    }
 }
 
 pub(super) fn no_rows(rejects: u64) -> String {

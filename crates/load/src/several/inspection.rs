@@ -1,6 +1,6 @@
 //! All tables, inspected before anything is done to one of them.
 
-use face::option::{DDL, MAP};
+use face::option::{CREATE, DDL, MAP};
 use sources::SourceExt as _;
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::Sender;
@@ -354,8 +354,8 @@ pub(super) fn spelled(
     match missing.as_slice() {
         [] => Ok(names),
         missing => Err(Error::Usage(format!(
-            "{} not exist: {}; create them first, for instance with {}; {} sets the table of a \
-             file, and {} excludes files",
+            "{} not exist: {}; {} or {CREATE} creates missing tables; {} sets the table of a file, \
+             and {} excludes files",
             if missing.len() == 1 { "a table does" } else { "tables do" },
             missing.join(", "),
             DDL.with("FILE"),

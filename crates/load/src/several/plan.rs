@@ -98,8 +98,8 @@ pub fn plan_several(
     notes.extend(apart.iter().map(|table| after_others(&table.to_string())));
     notes.extend(seconds.map(|TogetherSeconds { transaction, swap }| {
         format!(
-            "one transaction of all tables takes about {transaction:.1} s, a swap of built tables \
-             about {swap:.1} s"
+            "one transaction of all tables takes about {transaction:.2} s, a swap of built tables \
+             about {swap:.2} s"
         )
     }));
     notes.extend(looked.replication_notes(&plans, &order)?);

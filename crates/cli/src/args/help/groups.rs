@@ -28,7 +28,7 @@ pub(super) const GROUPS: [Group; 12] = [
         options: "rejects rejects-max on-duplicate duplicates dry-run strict show-changes",
     },
     Group {
-        heading: "Output files",
+        heading: "Files",
         options: "output format no-create compression split-rows split-size",
     },
     Group {

@@ -113,6 +113,9 @@ fn place_of(table: &str, statement: &str) -> Place {
 
 /// The right on a database that a statement of these words takes.
 fn right_of(statement: &str) -> Option<&'static str> {
+    // Variables for one statement stand before it.
+    let own = statement.strip_prefix("SET STATEMENT ").and_then(|rest| rest.split_once(" FOR "));
+    let statement = own.map_or(statement, |(_, own)| own);
     let mut words = statement.split_whitespace().map(str::to_ascii_uppercase);
     match (words.next()?.as_str(), words.next()?.as_str()) {
         ("CREATE", "DATABASE" | "SCHEMA") => Some("CREATE"),
@@ -142,6 +145,7 @@ mod tests {
             (1142, format!("SELECT, DELETE command denied {user} for table `d`.`t`"), "", "SELECT on d"),
             (1044, format!("Access denied {} database 'd'", user.replacen("to", "for", 1) + " to"), "CREATE DATABASE IF NOT EXISTS `d`", "CREATE on d"),
             (1044, format!("Access denied {} database 'd'", user.replacen("to", "for", 1) + " to"), "lock tables t write", "LOCK TABLES on d"),
+            (1044, format!("Access denied {} database 'd'", user.replacen("to", "for", 1) + " to"), "SET STATEMENT max_statement_time=1.000 FOR LOCK TABLES `d`.`t` READ", "LOCK TABLES on d"),
             (1227, "Access denied; you need (at least one of) the SUPER, BINLOG ADMIN privilege(s) for this operation".to_owned(), "", "BINLOG ADMIN on Server"),
             (1227, "Access denied; you need (at least one of) the SUPER privilege(s) for this operation".to_owned(), "", "SUPER on Server"),
             (1227, "Access denied; you need (at least one of) the SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN privilege(s) for this operation".to_owned(), "", "SESSION_VARIABLES_ADMIN on Server"),
