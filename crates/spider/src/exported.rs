@@ -18,7 +18,7 @@ use export::{
 };
 use face::option::WHERE;
 use schema::{Engine, Table, TableKind};
-use server::{ConnectOptions, Session, catalog, replicas};
+use server::{ConnectOptions, Session, catalog};
 use targets::brief_lock::ATTEMPT;
 use targets::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
 
@@ -100,7 +100,7 @@ fn readers(
         // The locks are let go with the connections.
         let Reached { shard, table, connect, mut reader, .. } = reached;
         reader.set_lock_wait(wait).map_err(|error| of(&shard, error))?;
-        Ok(PlaceReader { session: reader, table, name: name(&shard), connect })
+        Ok(PlaceReader { session: reader, table, name: shard.name(), connect })
     };
     shards.into_iter().map(reader).collect::<Result<_, Error>>().map(Ok)
 }
@@ -111,19 +111,19 @@ fn reach(
     head: &ConnectOptions,
     table: &Table,
 ) -> Result<Result<Reached, String>, Error> {
-    let connect = match replicas::reached(&shard.address, head) {
-        Ok(connect) => ConnectOptions { interrupt: head.interrupt.clone(), ..connect },
-        Err(error) => return Ok(Err(format!("{}: {error}", name(&shard)))),
+    let connect = match shard.connect_options(head) {
+        Ok(connect) => connect,
+        Err(error) => return Ok(Err(format!("{}: {error}", shard.name()))),
     };
     let mut holder = match Session::connect(&connect) {
         Ok(holder) => holder,
         Err(server::Error::Interrupted) => return Err(server::Error::Interrupted.into()),
-        Err(error) => return Ok(Err(format!("{} is unreachable: {error}", name(&shard)))),
+        Err(error) => return Ok(Err(format!("{} is unreachable: {error}", shard.name()))),
     };
     let there = match catalog::read(&mut holder, &shard.table) {
         Ok(there) => there,
         Err(server::Error::Interrupted) => return Err(server::Error::Interrupted.into()),
-        Err(error) => return Ok(Err(format!("{}: {error}", name(&shard)))),
+        Err(error) => return Ok(Err(format!("{}: {error}", shard.name()))),
     };
     let is_plain = there.engine == Engine::InnoDb && there.kind == TableKind::Base;
     let columns = |table: &Table| -> Vec<_> {
@@ -134,7 +134,7 @@ fn reach(
         return Ok(Err(format!(
             "{} on {} is not an InnoDB table with the columns of the Spider table",
             shard.table,
-            name(&shard)
+            shard.name()
         )));
     }
     let connected = holder.another().and_then(|mut reader| {
@@ -203,7 +203,7 @@ fn lock(shards: &mut [Reached]) -> Result<(), Box<Missed>> {
         match holder.exec(&format!("LOCK TABLES {} READ", table.name.quoted())) {
             Err(error) if error.errno().is_some_and(|errno| DENIED.contains(&errno)) => {
                 let what = "the account lacks LOCK TABLES on";
-                return Err(Box::new(Missed::Denied(format!("{what} {}", name(shard)))));
+                return Err(Box::new(Missed::Denied(format!("{what} {}", shard.name()))));
             }
             locked => locked.map_err(|error| Missed::of(at, shard, error))?,
         };
@@ -223,15 +223,7 @@ fn snapshots(shards: &mut [Reached]) -> Result<(), Box<Missed>> {
     Ok(())
 }
 
-/// A shard for people.
-fn name(shard: &Shard) -> String {
-    match shard.server == shard.address {
-        true => shard.address.clone(),
-        false => format!("{} ({})", shard.server, shard.address),
-    }
-}
-
 /// An error of a shard.
 fn of(shard: &Shard, error: server::Error) -> Error {
-    Error::shard(&name(shard), error)
+    Error::shard(&shard.name(), error)
 }

@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 
 use face::option::SHARD;
 use schema::TableName;
-use server::catalog;
 use server::error::Result;
 use server::identifier::{digest, quote_text};
 use server::session::Session;
+use server::{ConnectOptions, catalog, replicas};
 
 use crate::link::{Links, Parameters, without_links};
 
@@ -38,6 +38,24 @@ pub(crate) struct Shard {
     pub(crate) address: String,
     /// The table there.
     pub(crate) table: TableName,
+}
+
+impl Shard {
+    /// The server and its address, for people.
+    pub(crate) fn name(&self) -> String {
+        match self.server == self.address {
+            true => self.address.clone(),
+            false => format!("{} ({})", self.server, self.address),
+        }
+    }
+
+    /// How its server is reached by the account of the load.
+    ///
+    /// Errors: those of [`replicas::reached`].
+    pub(crate) fn connect_options(&self, head: &ConnectOptions) -> Result<ConnectOptions> {
+        let reached = replicas::reached(&self.address, head)?;
+        Ok(ConnectOptions { interrupt: head.interrupt.clone(), ..reached })
+    }
 }
 
 /// Where the rows of a table are.
@@ -208,14 +226,15 @@ impl Servers<'_> {
         let known = name.as_ref().and_then(|name| {
             self.known.as_ref()?.iter().find(|[known, ..]| known.eq_ignore_ascii_case(name))
         });
-        let known_at = |at: usize| known.map(|known| known[at].clone());
+        let known = known.cloned().map(|known| known.map(Some)).unwrap_or_default();
+        let [_, own_host, own_port, own_socket, own_database] = known;
         let given = name
             .as_ref()
             .and_then(|name| self.given.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)));
         let full = |value: &String| !value.is_empty() && value != "0";
-        let host = of("host").or_else(|| known_at(1)).filter(full);
-        let socket = of("socket").or_else(|| known_at(3)).filter(full);
-        let port = of("port").or_else(|| known_at(2)).filter(full);
+        let host = of("host").or(own_host).filter(full);
+        let socket = of("socket").or(own_socket).filter(full);
+        let port = of("port").or(own_port).filter(full);
         let address = match (given, host, socket) {
             (Some((_, address)), ..) => address.clone(),
             (None, Some(host), None) if host.contains(':') => {
@@ -232,7 +251,7 @@ impl Servers<'_> {
                 ));
             }
         };
-        let database = of("database").or_else(|| known_at(4)).filter(full);
+        let database = of("database").or(own_database).filter(full);
         let table = TableName::new(
             database.unwrap_or_else(|| target.database.clone()),
             of("table").unwrap_or_else(|| target.table.clone()),

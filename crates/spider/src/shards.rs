@@ -30,8 +30,6 @@ mod staged;
 mod tables;
 mod through_head;
 
-use std::time::Duration;
-
 use disk::size::show;
 use job::error::Error;
 use job::failpoint;
@@ -123,19 +121,7 @@ impl Sharded<'_, '_> {
                             Loads::new(connect, options, &load_one, &looked, next, &*source)?;
                         self.steps.step(Stage::Rows, || loads.run(source, self.progress))?
                     }
-                    Some(way) => {
-                        let (connect, options, progress) =
-                            (self.connect, self.options, self.progress);
-                        let (head, shards) = (tables.head(), looked.map.shards.len());
-                        let fill = || {
-                            through_head::fill(
-                                connect, options, head, way, shards, source, progress,
-                            )
-                        };
-                        let report = self.steps.step(Stage::Rows, fill)?;
-                        let bytes = report.bytes;
-                        Filled { reports: vec![(report, Duration::ZERO)], bytes }
-                    }
+                    Some(way) => self.fill_through_head(way, &tables, source)?,
                 };
                 let rows = filled.rows();
                 if rows == 0 && self.options.mode == Mode::Replace && !self.options.allow_empty {

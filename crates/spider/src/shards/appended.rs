@@ -27,7 +27,7 @@ use super::cleaned::Cleaner;
 use super::filled::{Filled, Loads};
 use super::inspection::Inspection;
 use super::opened::{Branches, OpenBranch};
-use super::published::{Decision, left};
+use super::published::{Decision, is_of_branches, left};
 use super::tables::Tables;
 use super::{Sharded, left_staged};
 use crate::branches;
@@ -131,12 +131,11 @@ impl Sharded<'_, '_> {
                 ));
                 Ok(report)
             }
-            (Err(error @ (Error::Pending { .. } | Error::LostBranches { .. })), _) => Err(error),
             // Nothing is decided.
-            (Err(error), Some(branches)) => {
+            (Err(error), Some(branches)) if !is_of_branches(&error) => {
                 Err(self.give_up(looked, &decisions, branches, &append, error))
             }
-            (Err(error), None) => Err(error),
+            (Err(error), _) => Err(error),
         }
     }
 

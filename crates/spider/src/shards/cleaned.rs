@@ -5,7 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use encode::inspected::Inspected;
 use face::option::SHARD;
 use job::error::Error;
 use job::failpoint;
@@ -27,17 +26,6 @@ pub(super) struct Cleaner<'l> {
     pub(super) options: &'l LoadOptions,
     /// Where shards are now.
     pub(super) map: &'l ShardMap,
-}
-
-/// The identity of two equal appends.
-///
-/// Errors: a file of a name that cannot be written down.
-pub(super) fn input(
-    options: &LoadOptions,
-    inspected: &Inspected,
-    source_words: &str,
-) -> Result<String, Error> {
-    send::input_text(options, inspected, source_words)
 }
 
 /// Servers of appends that have not ended.
@@ -169,9 +157,7 @@ impl Cleaner<'_> {
             // One that is away is waited for, and no other behind it.
             let wait = if unended.is_ok() { wait(is_in) } else { Duration::ZERO };
             match self.with_shard(branch, is_in, wait, |session| branch.end(session, is_in)) {
-                Ok(Ended::Lost) if state != State::Done => {
-                    lost.push(format!("{} ({})", branch.shard.server, branch.shard.address));
-                }
+                Ok(Ended::Lost) if state != State::Done => lost.push(branch.shard.name()),
                 Ok(_) => {}
                 // The locks of the other shards go all the same.
                 Err(error) => unended = unended.and(Err(error)),

@@ -14,7 +14,7 @@ use job::options::{LoadOptions, Mode, OnDuplicate, ResourceLimits, RowOptions, S
 use job::pool;
 use job::progress::{Progress, Snapshot, Stage};
 use job::report::Report;
-use job::stop::{Reason, Stop};
+use job::stop::Stop;
 use job::tally;
 use server::ConnectOptions;
 use sources::{Source, SourceExt as _};
@@ -133,7 +133,7 @@ impl<'l> Loads<'l> {
             failpoint::hit("thread.shard");
             let at = turn.fetch_add(1, Ordering::Relaxed);
             if !group.contains(&at) {
-                return Ok(reading.work()?);
+                return reading.work();
             }
             let shard = &self.next.shards[at];
             let report = self.load(at, shard, reading, &Part { told, at });
@@ -146,8 +146,9 @@ impl<'l> Loads<'l> {
             self.stop.store(true, Ordering::SeqCst);
             reading.close();
         };
-        pool::run(group.len() + self.split.readers, work, close).map_err(|Ended(error)| {
-            error.unwrap_or_else(|| Error::Internal("the loads of shards ended early".to_owned()))
+        pool::run(group.len() + self.split.readers, work, close).map_err(|stop| match stop {
+            Stop::Failed(error) => error,
+            _ => Error::Internal("the loads of shards ended early".to_owned()),
         })?;
         let reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         let all: Option<Vec<(Report, Duration)>> = reports.into_iter().collect();
@@ -186,38 +187,12 @@ impl<'l> Loads<'l> {
     }
 
     /// Why a load ended: nothing of its own where another had failed before.
-    fn ended(&self, shard: &Shard, error: Error) -> Ended {
+    fn ended(&self, shard: &Shard, error: Error) -> Stop {
         match self.stop.load(Ordering::Relaxed) {
-            true => Ended(None),
-            false if matches!(error, Error::Shard { .. }) => Ended(Some(error)),
-            false => Ended(Some(inspection::of(shard, error))),
+            true => Stop::Abandoned,
+            false if matches!(error, Error::Shard { .. }) => Stop::Failed(error),
+            false => Stop::Failed(inspection::of(shard, error)),
         }
-    }
-}
-
-/// Why a load of a shard ended; none that another had.
-struct Ended(Option<Error>);
-
-impl From<Error> for Ended {
-    fn from(error: Error) -> Ended {
-        Ended(Some(error))
-    }
-}
-
-impl From<Stop> for Ended {
-    fn from(stop: Stop) -> Ended {
-        match stop {
-            Stop::Failed(error) => Ended(Some(error)),
-            _ => Ended(None),
-        }
-    }
-}
-
-impl Reason for Ended {
-    const ABANDONED: Ended = Ended(None);
-
-    fn is_abandoned(&self) -> bool {
-        self.0.is_none()
     }
 }
 

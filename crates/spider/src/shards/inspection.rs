@@ -65,7 +65,7 @@ pub(crate) fn look(
 ) -> Result<Inspection, Error> {
     let ShardSurvey { map, inspected, router, unreached } =
         found(&mut target, connect, options, source)?;
-    let input = cleaned::input(options, &inspected, &source.words())?;
+    let input = send::input_text(options, &inspected, &source.words())?;
     let cleaner = Cleaner { connect, options, map: &map };
     let before = match unreached.is_some() {
         true => cleaner.clean_reached(&mut target, &input).map(|()| None)?,
@@ -267,7 +267,7 @@ fn found(
     let unreached = alike(target, connect, options, &map)?;
     if let Some(Unreached { shard, error }) = &unreached {
         let mut reasons = router.err().unwrap_or_default();
-        reasons.push(format!("the shard {} ({}): {error}", shard.server, shard.address));
+        reasons.push(format!("the shard {}: {error}", shard.name()));
         router = Err(reasons);
     }
     Ok(ShardSurvey { map, inspected, router, unreached })

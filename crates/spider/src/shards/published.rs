@@ -127,9 +127,9 @@ impl Publish for Decision<'_> {
         self.append.state = State::Decided;
         let _shield = self.options.interrupt.shield();
         let done = pool::catch(|| self.commit()).flatten();
-        done.map_err(|error| match error {
-            error @ (Error::Pending { .. } | Error::LostBranches { .. }) => error,
-            error => self.unknown(error.to_string()),
+        done.map_err(|error| match is_of_branches(&error) {
+            true => error,
+            false => self.unknown(error.to_string()),
         })
     }
 
@@ -183,6 +183,11 @@ fn decide(target: &mut Lock, decisions: &Decisions, append: &Append) -> Result<(
             _ => Err(pending(again)),
         },
     }
+}
+
+/// True if the rows are decided on, or may be, so that branches stay as they are.
+pub(super) fn is_of_branches(error: &Error) -> bool {
+    matches!(error, Error::Pending { .. } | Error::LostBranches { .. })
 }
 
 pub(super) fn left(error: &Error, decisions: &Decisions) -> String {

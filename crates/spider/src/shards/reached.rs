@@ -2,14 +2,13 @@
 
 use job::error::Error;
 use server::identifier::quote_text;
-use server::{ConnectOptions, Session, replicas};
+use server::{ConnectOptions, Session};
 
 use crate::map::{Shard, ShardMap};
 
 /// How a shard is reached: by the account of the load.
 pub(super) fn reached(shard: &Shard, connect: &ConnectOptions) -> Result<ConnectOptions, Error> {
-    let reached = replicas::reached(&shard.address, connect).map_err(|error| of(shard, error))?;
-    Ok(ConnectOptions { interrupt: connect.interrupt.clone(), ..reached })
+    shard.connect_options(connect).map_err(|error| of(shard, error))
 }
 
 /// A session on a shard.
@@ -19,11 +18,7 @@ pub(super) fn session(shard: &Shard, connect: &ConnectOptions) -> Result<Session
 
 /// An error of a shard.
 pub(super) fn of(shard: &Shard, error: impl Into<Error>) -> Error {
-    let name = match shard.server == shard.address {
-        true => shard.address.clone(),
-        false => format!("{} ({})", shard.server, shard.address),
-    };
-    Error::Shard { name, error: Box::new(error.into()) }
+    Error::Shard { name: shard.name(), error: Box::new(error.into()) }
 }
 
 /// Checks that the Spider server runs statements on its servers for us.

@@ -27,8 +27,10 @@ use super::appended::Rows;
 use super::filled::Filled;
 use super::inspection::{self, Inspection};
 use super::opened::{Open, held};
+use super::published::is_of_branches;
 use super::tables::Tables;
-use super::{Sharded, left_staged, through_head};
+use super::through_head::{self, HeadWay};
+use super::{Sharded, left_staged};
 use crate::branches::Branch;
 use crate::map::Shard;
 
@@ -64,7 +66,7 @@ impl Sharded<'_, '_> {
                 Ok(report)
             }
             // Branches that are prepared hold the tables that their rows came from.
-            Err(error @ (Error::Pending { .. } | Error::LostBranches { .. })) => Err(error),
+            Err(error) if is_of_branches(&error) => Err(error),
             Err(error) => Err(self.abandon(&mut looked, &tables, error)),
         }
     }
@@ -77,20 +79,29 @@ impl Sharded<'_, '_> {
         source: Box<dyn Source>,
     ) -> Result<Filled, Error> {
         let lacking = || Error::Internal("rows may not go through the Spider server".to_owned());
-        let (connect, options, progress) = (self.connect, self.options, self.progress);
         let session = &mut looked.target.session;
         self.steps.step(Stage::Staging, || tables.create(session))?;
         let way = looked.head.as_ref().ok_or_else(lacking)?;
-        let (head, shards) = (tables.head(), looked.map.shards.len());
-        let fill = || through_head::fill(connect, options, head, way, shards, source, progress);
-        let report = self.steps.step(Stage::Rows, fill)?;
-        let bytes = report.bytes;
-        let filled = Filled { reports: vec![(report, Duration::ZERO)], bytes };
+        let filled = self.fill_through_head(way, tables, source)?;
         self.steps.step(Stage::Compare, || {
             failpoint::hit("shards.staged");
-            tables.compare(session, filled.rows(), options.server.verifies)
+            tables.compare(session, filled.rows(), self.options.server.verifies)
         })?;
         Ok(filled)
+    }
+
+    /// Fills the next tables by INSERTs to the head.
+    pub(super) fn fill_through_head(
+        &mut self,
+        way: &HeadWay,
+        tables: &Tables<'_>,
+        source: Box<dyn Source>,
+    ) -> Result<Filled, Error> {
+        let (connect, options, progress) = (self.connect, self.options, self.progress);
+        let (head, shards) = (tables.head(), tables.next().shards.len());
+        let fill = || through_head::fill(connect, options, head, way, shards, source, progress);
+        let report = self.steps.step(Stage::Rows, fill)?;
+        Ok(Filled { bytes: report.bytes, reports: vec![(report, Duration::ZERO)] })
     }
 }
 
