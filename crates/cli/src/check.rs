@@ -76,9 +76,7 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
 /// The server that has these tables, whose options get what it and the files say.
 fn visit(args: &LoadArgs, tables: &mut [LoadOptions]) -> Result<Visit, Failure> {
     files::check_load(args, tables)?;
-    let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(connect::no_server());
-    };
+    let visit = connect::existing(&args.connect)?;
     tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, tables)?;
     guess::guess(args, &visit.connect, tables)?;

@@ -108,11 +108,13 @@ pub(crate) fn running(args: &ConnectArgs) -> Result<Option<ConnectOptions>, Fail
     }
 }
 
-/// The refusal of a command that needs a server, where [`visit`] finds none.
-pub(crate) fn no_server() -> Failure {
-    Failure::usage(
-        "no server is named, and there is no sandbox yet: name a server with -S SOCKET or -h HOST",
-    )
+/// The same for a command that needs a server.
+pub(crate) fn existing(args: &ConnectArgs) -> Result<Visit, Failure> {
+    visit(args)?.map_err(|_| {
+        Failure::usage(
+            "no server is named, and there is no sandbox yet: name a server with -S SOCKET or -h HOST",
+        )
+    })
 }
 
 /// The sandbox in `dir`, or in the user's own folder.

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     if args.prove {
         return proof::run(args, &state_dir);
     }
-    let Ok(visit) = connect::visit(&args.connect)? else { return Err(connect::no_server()) };
+    let visit = connect::existing(&args.connect)?;
     tuned::recover(&visit.connect, Some(&state_dir));
     let server = ::load::with_state(&visit.connect, &state_dir);
     let mut session = Session::connect(&server)?;

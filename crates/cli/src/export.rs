@@ -36,9 +36,7 @@ pub(crate) fn run(args: &ExportArgs, watch: &Watch) -> Result<u8, Failure> {
         options.store = Some(objects::folder(&args.output, &options)?);
     }
     files::check_export(&options, &args.watch, &args.connect)?;
-    let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(connect::no_server());
-    };
+    let visit = connect::existing(&args.connect)?;
     signals::watch(&options.interrupt, signals::UNCHANGED, args.quiet)?;
     match is_database {
         true => all_tables(args, &options, &visit.connect, watch),

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName, watch: &Watch) -> Result<
     signals::watch(&options.interrupt, signals::LOADED, args.quiet)?;
     let server = proof::before_load(server, &args.untested, &options, |server| {
         let is_known = proof::may_be_planned(&options);
-        Ok(!is_known || spider::plan(Some(server), &options)?.path == Some(LoadPath::Direct.name()))
+        Ok(!is_known || spider::plan(Some(server), &options)?.is_direct())
     })?;
     let outcome = match &args.report {
         None => spider::load(&server, &options, &*watch.progress()),

@@ -321,7 +321,7 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan, has_backup_note: bool) -> 
             )?;
         }
         // What is against the faster ones follows.
-        Some(path) if *path != "direct" && !plan.refused.is_empty() => {
+        Some(path) if !plan.is_direct() && !plan.refused.is_empty() => {
             writeln!(out, "{target}: loads with the {path} path, which sends rows")?;
         }
         Some(path) => writeln!(out, "{target}: loads with the {path} path: {why}")?,
@@ -339,14 +339,13 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan, has_backup_note: bool) -> 
     if let Some(destination) = &plan.destination {
         writeln!(out, "  {destination}")?;
     }
-    let is_direct = path.is_some_and(|path| path == "direct");
-    if is_direct && plan.stamps {
+    if plan.is_direct() && plan.stamps {
         writeln!(
             out,
             "  backups: the import waits for a backup that is running; pages are stamped, so \
              incremental backups contain the table"
         )?;
-    } else if is_direct && has_backup_note {
+    } else if plan.is_direct() && has_backup_note {
         writeln!(
             out,
             "  backups: the import waits for a backup that is running; take a full backup \

@@ -121,7 +121,7 @@ pub(crate) fn foresee(
 
 /// Adds the note of [`foresee`] to the plan of a direct load.
 pub(crate) fn note(plan: &mut Plan, note: Option<String>) {
-    plan.notes.extend(note.filter(|_| plan.path == Some("direct")));
+    plan.notes.extend(note.filter(|_| plan.is_direct()));
 }
 
 /// The same for programs.
@@ -139,7 +139,7 @@ struct ProofReport<'a> {
 
 /// `inrush doctor --prove`: proves the build of a server, and prints the result.
 pub(crate) fn run(args: &DoctorArgs, state_dir: &Path) -> Result<u8, Failure> {
-    let Ok(visit) = connect::visit(&args.connect)? else { return Err(connect::no_server()) };
+    let visit = connect::existing(&args.connect)?;
     let interrupt = Interrupt::default();
     terminal::signals::watch(&interrupt, terminal::signals::UNCHANGED, false)?;
     let temp_dir = ::load::options::default_temp_dir();

@@ -10,7 +10,7 @@ use load::report::RejectTally;
 use load::several::files::{FileMap, TableFiles, in_folder, shared_folder, tables_of};
 use load::several::{check_several, give_statements};
 use load::{
-    CommandLine, LinesOf, LinesReport, LoadOptions, LoadPath, Progress, SeveralPlan, SeveralReport,
+    CommandLine, LinesOf, LinesReport, LoadOptions, Plan, Progress, SeveralPlan, SeveralReport,
 };
 use schema::TableName;
 use sources::Preset;
@@ -50,9 +50,8 @@ pub(crate) fn run(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, 
     signals::watch(&tables[0].interrupt, signals::LOADED, args.quiet)?;
     let server = proof::before_load(server, &args.untested, &tables[0], |server| {
         let is_known = lines.is_none() && tables.iter().all(proof::may_be_planned);
-        let is_direct = |plan: &load::Plan| plan.path == Some(LoadPath::Direct.name());
-        Ok(!is_known
-            || spider::plan_several(server, &tables, args.each)?.tables.iter().any(is_direct))
+        let planned = || spider::plan_several(server, &tables, args.each);
+        Ok(!is_known || planned()?.tables.iter().any(Plan::is_direct))
     })?;
     let load = |progress: &dyn Progress| match &lines {
         Some(lines) => load::load_lines(&server, &tables, lines, progress),
@@ -115,8 +114,7 @@ pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     guess::guess(args, &visit.connect, &mut tables)?;
     let (server, note) = proof::foresee(&visit.connect, &args.untested, &tables[0])?;
     let mut plan = spider::plan_several(&server, &tables, args.each)?;
-    let is_direct = |plan: &load::Plan| plan.path == Some(LoadPath::Direct.name());
-    plan.notes.extend(note.filter(|_| plan.tables.iter().any(is_direct)));
+    plan.notes.extend(note.filter(|_| plan.tables.iter().any(Plan::is_direct)));
     plan.notes.extend(lines.as_ref().and_then(|lines| entities_note(lines, &tables)));
     print::result(args, &plan, |mut out| show_plan(&mut out, &plan))?;
     Ok(if plan.is_open() { 0 } else { USAGE })

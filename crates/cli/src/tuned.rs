@@ -24,7 +24,7 @@ pub(crate) fn recover(connect: &ConnectOptions, named: Option<&Path>) {
 pub(crate) fn run(args: &TuneArgs) -> Result<u8, Failure> {
     let class = args.class()?;
     let state_dir = state_dir(args.state_dir.as_deref())?;
-    let Ok(visit) = connect::visit(&args.connect)? else { return Err(connect::no_server()) };
+    let visit = connect::existing(&args.connect)?;
     recover(&visit.connect, Some(&state_dir));
     let (mut told, mut is_refused, mut others) = (Vec::new(), false, false);
     if let Some(class) = class {

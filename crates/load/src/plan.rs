@@ -168,6 +168,11 @@ fn keys_note(
 }
 
 impl Plan {
+    /// True if the table is built.
+    pub fn is_direct(&self) -> bool {
+        self.path == Some(LoadPath::Direct.name())
+    }
+
     /// The notes that are known before the table is inspected.
     pub(crate) fn of(
         options: &LoadOptions,

@@ -135,14 +135,13 @@ fn one_way(
     order: &[usize],
     looked: &mut PlannedTables<'_>,
 ) -> Result<Vec<Planned>, Error> {
-    let is_direct = |plan: &Plan| plan.path == Some(LoadPath::Direct.name());
-    let other = plans.iter().find(|(plan, _)| !is_direct(plan));
+    let other = plans.iter().find(|(plan, _)| !plan.is_direct());
     let Some(other) = other.map(|(plan, _)| plan.target.clone()) else { return Ok(plans) };
     if !looked.are_copied {
         return Ok(plans);
     }
     for (planned, at) in plans.iter_mut().zip(order) {
-        if is_direct(&planned.0) {
+        if planned.0.is_direct() {
             let sent = LoadOptions { path: LoadPath::Stream, ..looked.tables[*at].clone() };
             *planned = looked.plan(*at, LoadOptions { with_others: WithOthers::Swap, ..sent })?;
             let reason = format!(
