@@ -366,6 +366,14 @@ def insert_method(table: Any, connection: Any, keys: Sequence[str], rows: Iterab
     """
     from .commands import load
 
+    if getattr(table, "if_exists", None) == "delete_rows":
+        # pandas would commit the deletion in spite of the error.
+        connection.exec_driver_sql("ROLLBACK")
+        raise ValueError(
+            'if_exists="delete_rows" deletes the rows in the transaction of pandas, whose locks '
+            "the load would wait for: inrush.load(frame, into, mode=\"replace\", connection=..) "
+            "replaces the rows"
+        )
     name = f"{table.schema}.{table.name}" if table.schema else table.name
     report = load(_of_to_sql(table, list(keys), list(rows)), name, connection=connection,
                   mode="append")
