@@ -202,7 +202,11 @@ dist-test:
 
 # No dependency on build: `sudo make install` must not build as root.
 install:
-	@test -x $(INRUSH) -a -x $(BENCH) || $(MAKE) --no-print-directory build
+	@if ! test -x $(INRUSH) -a -x $(BENCH); then \
+		if [ -n "$$SUDO_USER" ]; then \
+			echo '$(INRUSH) is missing: run make build without sudo; if CARGO_TARGET_DIR names another folder, sudo make install CARGO_TARGET_DIR=DIR' >&2; exit 1; \
+		fi; $(MAKE) --no-print-directory build; \
+	fi
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(INRUSH) $(BENCH)
 
 clean:

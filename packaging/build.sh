@@ -85,6 +85,8 @@ complete fish usr/share/fish/vendor_completions.d/inrush.fish
 
 mkdir -p "$doc"
 cp -R README.md CHANGELOG.md SECURITY.md docs "$doc/"
+# The code and its rules are not in the packages: links to them become words.
+find "$doc" -name '*.md' -exec sed -E -i 's,\[([^]]*)\]\([^)]*(crates/|CONTRIBUTING\.md)[^)]*\),\1,g' {} +
 bom=$dist/inrush-$version-$arch.cdx.json
 python3 packaging/crates.py "$triple" "$bom" "$doc/THIRD-PARTY"
 { printf 'Inrush\n\n'; cat LICENSE; printf '\n\nThe crates inside it: see THIRD-PARTY.\n'; } >"$doc/copyright"

@@ -239,6 +239,12 @@ def test_options_of_connections():
             Connection.of(wrong)
     with pytest.raises(TypeError):
         Connection.of(7)
+    # Without a host, the load would go to this machine.
+    with pytest.raises(ValueError, match="unknown argument hostname"):
+        Connection.of({"hostname": "db1", "user": "loader"})
+    with pytest.raises(ValueError, match="begins with mysql://") as caught:
+        Connection.of("loader:secret@db1/shop")
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

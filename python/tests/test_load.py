@@ -2,6 +2,7 @@
 
 import decimal
 import datetime
+import io
 import os
 import pickle
 import signal
@@ -76,6 +77,44 @@ def test_dictionaries_have_the_keys_of_all_of_them(server, database):
     records = [{"id": 1}, {"id": 2, "note": "x"}, {"size": 1.5, "note": None, "id": 3}]
     inrush.load(records, into="py.t", create=True, connection=server)
     assert rows(server, "SELECT * FROM py.t ORDER BY id") == ["1\tNULL\tNULL", "2\tx\tNULL", "3\tNULL\t1.5"]
+
+
+def test_iterators_of_paths_and_of_dictionaries_are_loaded(server, database, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text(f"id,name\n1,{name}\n")
+    load = {"into": "py.t", "connection": server, "mode": "replace", "create": True}
+    assert inrush.load(tmp_path.glob("*.csv"), **load).rows == 2
+    assert inrush.load({tmp_path / "a.csv"}, **load).rows == 1
+    dictionaries = ({"id": n, "name": str(n)} if n else {"id": 0} for n in range(3))
+    assert inrush.load(dictionaries, **load).rows == 3
+    assert rows(server, "SELECT * FROM py.t ORDER BY id") == ["0\tNULL", "1\t1", "2\t2"]
+
+
+def test_datasets_are_loaded(server, database, tmp_path):
+    dataset = pytest.importorskip("pyarrow.dataset")
+    write_table = pytest.importorskip("pyarrow.parquet").write_table
+    write_table(pa.table({"id": [1, 2]}), tmp_path / "a.parquet")
+    files = dataset.dataset(tmp_path)
+    load = {"into": "py.t", "connection": server, "mode": "replace", "create": True}
+    assert inrush.load(files, **load).rows == 2
+    assert inrush.load(files.scanner(columns=["id"]), **load).rows == 2
+
+
+@pytest.mark.parametrize(
+    "data, words",
+    [
+        (io.StringIO("id"), "an open file; expected is its path"),
+        (iter([1]), "an item of the data is a int"),
+        (b"a.csv", "data is a bytes"),
+        ({"id": 1}, "a sequence for each column"),
+        (pa.chunked_array([[1]]), "data is one column"),
+        ([], "no record batch and no row"),
+        (pa.table({}), "the data has no columns"),
+    ],
+)
+def test_data_of_other_kinds_is_an_error_that_names_what_is_expected(data, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        inrush.load(data, into="py.t", connection={"host": "127.0.0.1", "port": 1})
 
 
 def test_values_of_arrow_come_back(server, database):

@@ -37,3 +37,11 @@ def test_to_sql_over_a_connection(server, engine):
     with engine.connect() as connection:
         FRAME.to_sql("t", connection, schema="py", index=False, method=inrush.insert_method)
     assert rows(server, "SELECT COUNT(*) FROM py.t") == ["3"]
+
+
+def test_rows_that_pandas_deletes_in_its_transaction_are_not_waited_for(server, engine):
+    FRAME.to_sql("t", engine, index=False)
+    options = {"index": False, "method": inrush.insert_method, "if_exists": "delete_rows"}
+    with pytest.raises(ValueError, match="delete_rows|'delete_rows' is not valid"):
+        FRAME.to_sql("t", engine, **options)
+    assert rows(server, "SELECT COUNT(*) FROM py.t") == ["3"]

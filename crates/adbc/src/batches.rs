@@ -25,20 +25,23 @@ const UTC: &str = "UTC";
 #[derive(Default)]
 pub(crate) struct Batches {
     columns: Vec<ResultColumn>,
+    /// None until the time zone of moments is known.
+    schema: Option<SchemaRef>,
     values: Vec<Box<dyn Values>>,
     /// Rows and bytes of the batch that is being filled.
     rows: usize,
     bytes: usize,
     /// Rows of the batches before.
     rows_before: usize,
-    arrays: Vec<(Vec<ArrayRef>, usize)>,
+    /// Batches that were not taken yet.
+    arrays: Vec<Vec<ArrayRef>>,
 }
 
 impl Batches {
-    /// Begins a result with these columns.
+    /// Begins a result with these columns. `is_utc` is None if the time zone of the session is not known yet.
     ///
     /// Errors: values that the server sends rounded.
-    pub(crate) fn begin(&mut self, columns: &[ResultColumn]) -> Result<()> {
+    pub(crate) fn begin(&mut self, columns: &[ResultColumn], is_utc: Option<bool>) -> Result<()> {
         if let Some(rounded) = columns.iter().find(|column| column.is_rounded) {
             return Err(error(
                 Status::NotImplemented,
@@ -51,6 +54,9 @@ impl Batches {
         }
         self.columns = columns.to_vec();
         self.values = columns.iter().map(column::values).collect();
+        let has_moments = columns.iter().any(|column| column.kind == ResultKind::Timestamp);
+        let is_utc = is_utc.or((!has_moments).then_some(false));
+        self.schema = is_utc.map(|is_utc| Arc::new(schema(columns, is_utc)));
         Ok(())
     }
 
@@ -74,7 +80,7 @@ impl Batches {
 
     fn cut(&mut self) {
         let arrays = self.values.iter_mut().map(|values| values.finish()).collect();
-        self.arrays.push((arrays, self.rows));
+        self.arrays.push(arrays);
         self.rows_before += self.rows;
         (self.rows, self.bytes) = (0, 0);
     }
@@ -105,25 +111,31 @@ impl Batches {
         )
     }
 
-    /// True if a column's values depend on the time zone of the session.
-    pub(crate) fn has_moments(&self) -> bool {
-        self.columns.iter().any(|column| column.kind == ResultKind::Timestamp)
+    /// True if the columns have moments whose time zone is not known yet.
+    pub(crate) fn awaits_zone(&self) -> bool {
+        !self.columns.is_empty() && self.schema.is_none()
     }
 
-    /// The schema and the batches. Values of TIMESTAMP are moments if the session's time zone is UTC, and have
-    /// no time zone otherwise.
+    /// The complete batches, once the schema is known.
+    pub(crate) fn take(&mut self) -> Result<Vec<RecordBatch>> {
+        let Some(schema) = &self.schema else { return Ok(Vec::new()) };
+        let batch = |arrays: Vec<ArrayRef>| {
+            let labelled = arrays.into_iter().zip(schema.fields());
+            let arrays = labelled.map(|(array, field)| with_zone(array, field)).collect();
+            Ok(RecordBatch::try_new(Arc::clone(schema), arrays)?)
+        };
+        self.arrays.drain(..).map(batch).collect()
+    }
+
+    /// The schema and the remaining batches. Values of TIMESTAMP are moments if the session's time zone is UTC, and
+    /// have no time zone otherwise; `is_utc` counts if the time zone was not known before.
     pub(crate) fn finish(mut self, is_utc: bool) -> Result<(SchemaRef, Vec<RecordBatch>)> {
         if self.rows > 0 {
             self.cut();
         }
-        let schema = Arc::new(schema(&self.columns, is_utc));
-        let mut batches = Vec::with_capacity(self.arrays.len());
-        for (arrays, _) in self.arrays {
-            let labelled = arrays.into_iter().zip(schema.fields());
-            let arrays = labelled.map(|(array, field)| with_zone(array, field)).collect();
-            batches.push(RecordBatch::try_new(Arc::clone(&schema), arrays)?);
-        }
-        Ok((schema, batches))
+        let of_columns = || Arc::new(schema(&self.columns, is_utc));
+        let schema = Arc::clone(self.schema.get_or_insert_with(of_columns));
+        Ok((schema, self.take()?))
     }
 }
 

@@ -61,7 +61,7 @@ impl Connection for InrushConnection {
     }
 
     fn get_info(&self, codes: Option<HashSet<InfoCode>>) -> Result<Reader> {
-        let version = self.shared.with_session(|session| Ok(session.version().clone()))?;
+        let version = self.shared.with_session(|session| session.version().clone());
         info::info(codes.as_ref(), &version)
     }
 

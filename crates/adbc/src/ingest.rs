@@ -39,7 +39,7 @@ impl Ingest {
             ));
         }
         let mode = self.mode.unwrap_or(IngestMode::Create);
-        let target = shared.with_session(|session| {
+        let target = shared.with_session(|session| -> Result<TableName> {
             let target = self.target(session)?;
             check_existence(session, &target, mode)?;
             Ok(target)

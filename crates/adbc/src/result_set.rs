@@ -11,6 +11,8 @@ use server::Session;
 const ER_UNSUPPORTED_PS: u16 = 1295;
 /// Number of the character set of bytes that are no text.
 const BINARY: u16 = 63;
+/// The query of the session's time zone.
+pub(crate) const ZONE: &str = "SELECT @@SESSION.time_zone";
 /// First words of statements that read rows.
 const READS: [&str; 4] = ["SELECT", "WITH", "VALUES", "TABLE"];
 
@@ -108,7 +110,8 @@ impl ResultKind {
     }
 }
 
-/// Runs a statement: gives `begin` the columns of the result, and `visit` each row as it arrives. Gives the
+/// Runs a statement: gives `begin` the columns of the result, and the session's time zone if they depend on it and it
+/// is known before the rows; gives `visit` each row as it arrives. Gives the
 /// number of rows that the statement changed. Statements without a result have no columns. The first of several
 /// results counts.
 ///
@@ -120,17 +123,29 @@ impl ResultKind {
 pub(crate) fn read<E>(
     session: &mut Session,
     sql: &str,
-    begin: impl FnOnce(&[ResultColumn]) -> Result<(), E>,
+    begin: impl FnOnce(&[ResultColumn], Option<&str>) -> Result<(), E>,
     visit: impl FnMut(&[Option<Value>]) -> Result<(), E>,
 ) -> server::Result<Result<u64, E>> {
-    session.run_by(sql, |conn| match exact(conn, sql)? {
-        Some(statement) => {
-            let answer = conn.exec_iter(&statement, ())?;
-            let done = drain(answer, |columns| begin(&described(columns, false)), visit);
-            conn.close(statement)?;
-            done
+    session.run_by(sql, |conn| {
+        let statement = prepared(conn, sql)?;
+        let has = |kind| statement.as_ref().is_some_and(|one| has_column(one, kind));
+        let has_float = has(ColumnType::MYSQL_TYPE_FLOAT);
+        let zone: Option<String> = match has(ColumnType::MYSQL_TYPE_TIMESTAMP) {
+            true => conn.query_first(ZONE)?,
+            false => None,
+        };
+        let begin = |columns: &[Column]| begin(&described(columns, !has_float), zone.as_deref());
+        match statement {
+            Some(statement) if has_float => {
+                let done = drain(conn.exec_iter(&statement, ())?, begin, visit);
+                conn.close(statement)?;
+                done
+            }
+            statement => {
+                statement.map(|statement| conn.close(statement)).transpose()?;
+                drain(conn.query_iter(sql)?, begin, visit)
+            }
         }
-        None => drain(conn.query_iter(sql)?, |columns| begin(&described(columns, true)), visit),
     })
 }
 
@@ -148,21 +163,21 @@ fn described(columns: &[Column], is_text: bool) -> Vec<ResultColumn> {
     columns.iter().map(|column| ResultColumn::of(column, is_text)).collect()
 }
 
-/// The prepared query, if the text protocol would round its values.
-fn exact(conn: &mut Conn, sql: &str) -> mysql::Result<Option<Statement>> {
+/// The prepared query; None for other statements, and for those that cannot be prepared.
+fn prepared(conn: &mut Conn, sql: &str) -> mysql::Result<Option<Statement>> {
     if !reads(sql) && !sql.starts_with("/*") {
         return Ok(None);
     }
-    let statement = match conn.prep(sql) {
-        Err(mysql::Error::MySqlError(error)) if error.code == ER_UNSUPPORTED_PS => return Ok(None),
-        prepared => prepared?,
-    };
-    let is_float = |column: &Column| column.column_type() == ColumnType::MYSQL_TYPE_FLOAT;
-    if statement.num_params() == 0 && statement.columns().iter().any(is_float) {
-        return Ok(Some(statement));
+    match conn.prep(sql) {
+        Err(mysql::Error::MySqlError(error)) if error.code == ER_UNSUPPORTED_PS => Ok(None),
+        prepared => prepared.map(Some),
     }
-    conn.close(statement)?;
-    Ok(None)
+}
+
+/// True if a query without parameters has a column of this type.
+fn has_column(statement: &Statement, kind: ColumnType) -> bool {
+    let is_kind = |column: &Column| column.column_type() == kind;
+    statement.num_params() == 0 && statement.columns().iter().any(is_kind)
 }
 
 /// True if the first word is that of a query.

@@ -1,11 +1,12 @@
 //! The parts of a connection that its statements use.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use adbc_core::error::Result;
 use server::Session;
 
 use crate::errors::of_server;
+use crate::result::Queue;
 use crate::server_options::ServerOptions;
 use crate::work::Work;
 
@@ -16,25 +17,64 @@ pub(crate) const CATALOG: &str = "def";
 #[derive(Debug)]
 pub(crate) struct Shared {
     session: Mutex<Session>,
+    use_of_session: Mutex<Use>,
     /// The same server, for runs of the program.
     pub(crate) server: ServerOptions,
     pub(crate) work: Work,
 }
 
+/// The use of a session.
+#[derive(Debug, Default)]
+struct Use {
+    /// The result that is being read.
+    result: Weak<Queue>,
+    /// Number of threads that await the session.
+    waiting: usize,
+}
+
 impl Shared {
     pub(crate) fn new(session: Session, server: ServerOptions, work: Work) -> Shared {
-        Shared { session: Mutex::new(session), server, work }
+        Shared { session: Mutex::new(session), use_of_session: Mutex::default(), server, work }
     }
 
-    /// Does something with the session; another thread may end it meanwhile.
-    pub(crate) fn with_session<T>(
-        &self,
-        work: impl FnOnce(&mut Session) -> Result<T>,
-    ) -> Result<T> {
+    /// Does something with the session; another thread may end it meanwhile. The rest of an open result is read into
+    /// memory before.
+    pub(crate) fn with_session<T>(&self, work: impl FnOnce(&mut Session) -> T) -> T {
+        {
+            let mut user = self.user();
+            user.waiting += 1;
+            if let Some(result) = user.result.upgrade() {
+                result.keep_all();
+            }
+        }
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        self.user().waiting -= 1;
         let mark = session.mark().clone();
         let _running = self.work.statement(&mark);
         work(&mut session)
+    }
+
+    /// Does something with the session that puts a result into a queue.
+    pub(crate) fn with_result<T>(
+        &self,
+        result: &Arc<Queue>,
+        work: impl FnOnce(&mut Session) -> T,
+    ) -> T {
+        self.with_session(|session| {
+            {
+                let mut user = self.user();
+                user.result = Arc::downgrade(result);
+                // They came before this result was open.
+                if user.waiting > 0 {
+                    result.keep_all();
+                }
+            }
+            work(session)
+        })
+    }
+
+    fn user(&self) -> MutexGuard<'_, Use> {
+        self.use_of_session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

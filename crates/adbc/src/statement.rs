@@ -56,7 +56,7 @@ impl InrushStatement {
             ));
         }
         let sql = self.sql.as_deref().ok_or_else(no_statement)?;
-        self.shared.with_session(|session| StatementResult::of(session, sql))
+        StatementResult::of(&self.shared, sql)
     }
 
     fn set_load_option(&mut self, name: &str, value: &str) -> Result<()> {
@@ -97,14 +97,14 @@ impl Statement for InrushStatement {
             self.load()?;
             return Ok(result::reader(Arc::new(Schema::empty()), Vec::new()));
         }
-        Ok(self.query()?.reader())
+        Ok(Box::new(self.query()?))
     }
 
     fn execute_update(&mut self) -> Result<Option<i64>> {
         if self.is_load() {
             return self.load();
         }
-        let rows = self.query()?.affected_rows;
+        let rows = self.query()?.affected_rows()?;
         Ok(rows.and_then(|rows| i64::try_from(rows).ok()))
     }
 

@@ -11,7 +11,9 @@ use adbc_core::options::{IngestMode, OptionConnection, OptionDatabase, OptionSta
 use adbc_core::{Connection, Database, Driver, Optionable, Statement};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int32Type, TimestampMicrosecondType, UInt64Type};
-use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringViewArray};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch, RecordBatchReader, StringViewArray,
+};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use testkit::TestServer;
 
@@ -126,6 +128,56 @@ fn an_executed_statement_whose_result_has_no_type_says_so() {
     assert_eq!(error.vendor_code, 1062, "{}", error.message);
     let error = select(&mut connection, "SELECT d FROM t WHERE id=1").unwrap_err();
     assert!(error.message.starts_with("column d"), "{}", error.message);
+}
+
+fn open(connection: &mut InrushConnection, sql: &str) -> Box<dyn RecordBatchReader + Send> {
+    let mut statement = connection.new_statement().unwrap();
+    statement.set_sql_query(sql).unwrap();
+    statement.execute().unwrap()
+}
+
+/// Rows of 1,000 bytes, more than the network keeps.
+const LARGE: &str = "SELECT seq, REPEAT('x', 1000) AS t FROM seq_1_to_400000";
+
+/// The number of statements that read the large result at this moment.
+fn large_results(server: &TestServer) -> u64 {
+    let sql =
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT seq, REPEAT%'";
+    let number = server.connect().unwrap().query_text(sql).unwrap().unwrap();
+    number.parse().unwrap()
+}
+
+#[test]
+fn results_are_read_as_they_arrive() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut connection = connect(server, &database, Path::new("none"));
+    let mut reader = open(&mut connection, LARGE);
+    let mut rows = reader.next().unwrap().unwrap().num_rows();
+    assert_eq!(large_results(server), 1);
+    // Another statement of the connection has the rest read into memory.
+    assert_eq!(select(&mut connection, "SELECT 1").unwrap().num_rows(), 1);
+    assert_eq!(large_results(server), 0);
+    rows += reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>();
+    assert_eq!(rows, 400_000);
+
+    let mut reader = open(&mut connection, LARGE);
+    assert!(reader.next().unwrap().is_ok());
+    drop(reader);
+    assert_eq!(large_results(server), 0);
+
+    // Moments have their time zone in the first batch, and an error comes behind the batches.
+    exec(&mut connection, "CREATE TABLE t (at TIMESTAMP NOT NULL DEFAULT '2026-01-01')");
+    exec(&mut connection, "INSERT INTO t VALUES ()");
+    let sql = "SELECT at, CAST(IF(seq < 150000, '2026-01-01', '2026-00-00') AS DATE) AS d \
+               FROM t, seq_1_to_200000";
+    let mut reader = open(&mut connection, sql);
+    let batch = reader.next().unwrap().unwrap();
+    let moments = batch.column(0).as_primitive::<TimestampMicrosecondType>();
+    assert_eq!((batch.num_rows(), moments.timezone()), (65_536, Some("UTC")));
+    let error = reader.find_map(Result::err).unwrap().to_string();
+    assert!(error.contains("column d, row 150000"), "{error}");
+    assert!(reader.next().is_none());
 }
 
 fn bound() -> RecordBatch {

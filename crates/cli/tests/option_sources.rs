@@ -61,6 +61,18 @@ fn a_name_that_no_command_has_is_an_error() {
 }
 
 #[test]
+fn an_option_has_its_other_names_everywhere() {
+    let home = Home::new();
+    let of_file = "[inrush]\nfields-optionally-enclosed-by = ab\n";
+    load(&home, of_file, &[], &[]).refused(2, &["--fields-enclosed-by", "more than one byte"]);
+    let variable = [("INRUSH_FIELDS_OPTIONALLY_ENCLOSED_BY", "\"")];
+    load(&home, of_file, &variable, &[]).refused(1, &["/nonexistent/socket"]);
+    let typed = ["--fields-optionally-enclosed-by", "\""];
+    load(&home, "[inrush]\nfields-enclosed-by = ab\n", &[], &typed)
+        .refused(1, &["/nonexistent/socket"]);
+}
+
+#[test]
 fn switches_are_on_or_off_and_places_are_told() {
     let home = Home::new();
     let both = "[inrush]\ncreate\nddl = x.sql\n";

@@ -19,6 +19,8 @@ use crate::predicted_table;
 
 /// `ER_DB_CREATE_EXISTS`: the database exists.
 const ER_DB_CREATE_EXISTS: u16 = 1007;
+/// `ER_TABLE_EXISTS_ERROR`: the table exists.
+const ER_TABLE_EXISTS: u16 = 1050;
 
 /// Tables and databases that a load made before it began.
 #[derive(Debug, Default)]
@@ -168,8 +170,14 @@ fn make(
         session.exec(&format!("USE {database}")).map_err(refused)?;
         for ((name, options), statement) in missing.iter().zip(statements) {
             options.interrupt.check()?;
-            session.exec(statement).map_err(refused)?;
-            made.tables.push(name.clone());
+            match session.exec(statement) {
+                Ok(_) => made.tables.push(name.clone()),
+                // Another load has created it meanwhile.
+                Err(error)
+                    if error.errno() == Some(ER_TABLE_EXISTS)
+                        && catalog::exists(session, name)? => {}
+                Err(error) => return Err(refused(error)),
+            }
         }
         let there = catalog::spellings(session, &first.database, &made.tables)?;
         if let Some((name, _)) = made.tables.iter().zip(there).find(|(_, there)| there.is_none()) {
@@ -351,6 +359,20 @@ mod tests {
             let error = statement(&options(ddl)).unwrap_err().to_string();
             assert!(error.contains("contains no CREATE TABLE"), "{ddl}: {error}");
         }
+    }
+
+    #[test]
+    fn a_table_that_another_load_creates_meanwhile_is_not_taken_back() {
+        let Some(server) = testkit::TestServer::shared() else { return };
+        let database = server.database().unwrap();
+        let mut session = server.connect().unwrap();
+        let name = TableName::new(&database, "t");
+        session.exec(&format!("CREATE TABLE {} (a INT)", name.quoted())).unwrap();
+        let mut options = LoadOptions::new(Vec::new(), &database, "t");
+        options.ddl = Some("CREATE TABLE t (a INT)".to_owned());
+        let made = make(&mut session, vec![(name.clone(), &options)], |_, _| Ok(())).unwrap();
+        made.undo(&mut session);
+        assert!(catalog::exists(&mut session, &name).unwrap());
     }
 
     #[test]

@@ -147,7 +147,7 @@ def replay(
 
 def sniff(data: Union[_Path, Sequence[_Path]], **options: Any) -> Dict[str, Any]:
     """The format of files, a CREATE TABLE, and a command that loads them."""
-    files = frames.paths(data) or []
+    files = frames.paths(frames.collected(data)) or []
     return _object(run(["sniff", "--json", *arguments(options), "--", *files]))
 
 
@@ -201,6 +201,7 @@ def _with_input(
         if str(options.get(name)) in _STDOUT:
             raise ValueError(f"{name} is the standard output, which has the report: name a file")
     server = Connection.of(connection)
+    data = frames.collected(data)
     files = frames.paths(data)
     feed = None
     if files is None:

@@ -24,6 +24,12 @@ _QUERY = re.compile(
 )
 #: Keys of drivers that do not matter to a load.
 _IGNORED = {"charset", "use-unicode", "autocommit", "local-infile", "collation", "init-command"}
+#: Arguments of drivers for cursors, values and waits, which do not matter to a load.
+_OF_DRIVERS = _IGNORED | {
+    "auth-plugin-map", "bind-address", "binary-prefix", "client-flag", "conv", "cursorclass",
+    "defer-connect", "max-allowed-packet", "named-pipe", "program-name", "read-default-group",
+    "read-timeout", "server-public-key", "sql-mode", "ssl-key-password", "write-timeout",
+}
 #: Other names of keys, in SQLAlchemy's and PyMySQL's words.
 _NAMES = {
     "unix-socket": "socket",
@@ -67,7 +73,7 @@ class Connection:
             text = os.fspath(connection)
             return _of_url(text) if "://" in text else _of_path(text)
         if isinstance(connection, Mapping):
-            return _of_arguments(dict(connection))
+            return _of_mapping(connection)
         if hasattr(connection, "render_as_string"):
             return _of_sqlalchemy(connection)
         # A connection of SQLAlchemy has an engine, which has the URL.
@@ -114,6 +120,11 @@ def environment(connection: Optional[Connection]) -> Dict[str, str]:
 
 
 def _of_path(path: str) -> Connection:
+    if "@" in path and not os.path.exists(os.path.expanduser(path)):
+        # It may have a password.
+        raise ValueError(
+            "the connection is no path of a file; a URL begins with mysql:// or mariadb://"
+        )
     path = os.path.abspath(os.path.expanduser(path))
     mode = os.stat(path).st_mode
     if stat.S_ISSOCK(mode):
@@ -192,6 +203,16 @@ def _of_engine(engine: Any, connection: Any) -> Connection:
         "the engine connects by a creator or an event, so its server is not known: give "
         'connection= the arguments, {"host": .., "user": .., "password": ..}'
     )
+
+
+def _of_mapping(arguments: Mapping[str, Any]) -> Connection:
+    """Arguments of the user's: a wrong name would otherwise lead to another server."""
+    known = {"host", "port", "user", "password", "passwd", "database", "db", "ssl", "ssl-disabled"}
+    for name in arguments:
+        plain = name.replace("_", "-")
+        if plain not in known | _OF_DRIVERS and not _is_option(plain):
+            raise ValueError(f"the connection has the unknown argument {name}")
+    return _of_arguments(dict(arguments))
 
 
 def _of_arguments(arguments: Dict[str, Any]) -> Connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from typing import Any, Dict, Mapping, Optional, Type
 
 __all__ = [
@@ -149,12 +150,16 @@ _KINDS: Dict[str, Type[InrushError]] = {
 def of_failure(
     fields: Mapping[str, Any], status: int, stderr: str, table: Optional[str] = None
 ) -> InrushError:
-    """The exception of a failed command, from its JSON, its status and its messages."""
+    """The exception of a failed command, from its JSON, its status and its messages.
+
+    >>> str(of_failure({}, -9, "note: first\\nnote: last\\n")).split("; ")[1]
+    'its last line: note: last'
+    """
     message = fields.get("error") or _last_message(stderr) or f"inrush ended with status {status}"
     if status < 0:
-        message = f"inrush was ended by signal {-status}: {message}" if stderr else (
-            f"inrush was ended by signal {-status}"
-        )
+        message = f"inrush was ended by signal {-status}"
+        message += " (the system does so if memory is exhausted)" if status == -signal.SIGKILL else ""
+        message += f"; its last line: {_last_line(stderr)}" if stderr.strip() else ""
     kind = fields.get("kind") or ("usage" if status == 2 else "")
     by_status = {2: UsageError, 4: KeysLeftError}.get(status, LoadError)
     cause = by_status if status == 4 else _KINDS.get(kind, by_status)
@@ -169,6 +174,10 @@ def _last_message(stderr: str) -> str:
     lines = [line for line in stderr.splitlines() if line.startswith("inrush: ")]
     lines = [line for line in lines if not line.startswith("inrush: warning: ")] or lines
     return lines[-1][len("inrush: ") :] if lines else stderr.strip()
+
+
+def _last_line(stderr: str) -> str:
+    return stderr.strip().splitlines()[-1]
 
 
 def _restored(cause: Type[InrushError], text: str, stderr: str) -> InrushError:

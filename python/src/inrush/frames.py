@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import os
 from typing import Any, BinaryIO, Callable, Iterable, Iterator, List, Optional, Sequence
 
 #: Bytes of a record batch that is sent. The program holds some batches at once.
 _BATCH_BYTES = 8 << 20
 _BATCH_ROWS_MIN = 1024
+
+#: Name of the items of an iterator in messages.
+_ITEM = "an item of the data"
 
 #: What ends an Arrow stream.
 _END = b"\xff\xff\xff\xff\0\0\0\0"
@@ -18,6 +23,25 @@ _NO_LIBRARY = (
 )
 
 Feed = Callable[[BinaryIO], None]
+
+
+def collected(data: Any) -> Any:
+    """An iterator of paths or of rows as a list; other data as it is.
+
+    >>> collected(name for name in ("a.csv", "b.csv")), collected({"id": n} for n in (1, 2))
+    (['a.csv', 'b.csv'], [{'id': 1}, {'id': 2}])
+    """
+    if isinstance(data, io.IOBase):
+        raise TypeError("data is an open file; expected is its path")
+    if isinstance(data, (set, frozenset)):
+        return sorted(data, key=str)
+    if not isinstance(data, Iterator) or hasattr(data, "__arrow_c_stream__"):
+        return data
+    first = list(itertools.islice(data, 1))
+    is_row = any(isinstance(one, dict) and not _is_columns(one) for one in first)
+    if is_row or any(isinstance(one, (str, os.PathLike)) for one in first):
+        return [*first, *data]
+    return itertools.chain(first, data)
 
 
 def paths(data: Any) -> Optional[List[str]]:
@@ -51,6 +75,8 @@ def feed(data: Any) -> Feed:
     except ImportError:
         return _feed_of_polars(data) if hasattr(data, "write_ipc_stream") else _feed_of_nanoarrow(data)
     reader = _reader(pa, data)
+    if not reader.schema.names:
+        raise ValueError("the data has no columns")
 
     def write(sink: BinaryIO) -> None:
         writer: Any = None
@@ -106,25 +132,42 @@ def _feed_of_nanoarrow(data: Any) -> Feed:
     return write
 
 
-def _reader(pa: Any, data: Any) -> Any:
-    """A reader of record batches, or a table."""
+def _reader(pa: Any, data: Any, what: str = "data") -> Any:
+    """A reader of record batches, or a table. Messages call the data ``what``."""
     if _is_pandas(data):
         return _of_pandas(pa, data)
     if isinstance(data, pa.Table):
         return data
     if hasattr(data, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(data)
+        try:
+            return pa.RecordBatchReader.from_stream(data)
+        except pa.ArrowInvalid as error:
+            if "non-struct" not in str(error):
+                raise
+            raise TypeError(
+                f"{what} is one column ({type(data).__name__}); expected is a frame, such as "
+                "to_frame() makes"
+            ) from None
+    if type(data).__module__ == "pyarrow._dataset" and hasattr(data, "to_batches"):
+        return (data if hasattr(data, "to_reader") else data.scanner()).to_reader()
     if hasattr(data, "__arrow_c_array__"):
         batch = pa.record_batch(data)
         return pa.RecordBatchReader.from_batches(batch.schema, [batch])
     if isinstance(data, dict):
+        if not _is_columns(data):
+            raise TypeError(
+                f"{what} is a dictionary of values; expected is a sequence for each column, or a "
+                "list of such dictionaries"
+            )
         return pa.table(data)
     if isinstance(data, (list, tuple)) and data and isinstance(data[0], dict):
         return _of_records(pa, data)
-    if isinstance(data, Iterable):
+    if isinstance(data, Iterable) and not isinstance(data, (str, bytes, bytearray)):
         return _of_iterator(pa, iter(data))
+    if type(data).__name__ == "LazyFrame":
+        raise TypeError(f"{what} is a LazyFrame; expected is its frame, data.collect()")
     raise TypeError(
-        f"data is a {type(data).__name__}; expected a path, a list of paths, a frame with "
+        f"{what} is a {type(data).__name__}; expected a path, a list of paths, a frame with "
         "__arrow_c_stream__, a DataFrame of pandas, or an iterator of record batches"
     )
 
@@ -133,6 +176,13 @@ def _of_records(pa: Any, rows: Sequence[Any]) -> Any:
     """A table with the keys of all dictionaries, in order of appearance. A missing key is NULL."""
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: [row.get(name) for row in rows] for name in names})
+
+
+def _is_columns(data: Any) -> bool:
+    """True for a dictionary of columns, false for one of a row's values."""
+    columns = data.values()
+    texts = (str, bytes, dict)
+    return all(hasattr(one, "__iter__") and not isinstance(one, texts) for one in columns)
 
 
 def _is_pandas(data: Any) -> bool:
@@ -148,15 +198,17 @@ def _of_pandas(pa: Any, frame: Any) -> Any:
 def _of_iterator(pa: Any, data: Iterator[Any]) -> Any:
     """A reader of an iterator's batches, all of which get the types of the first."""
     try:
-        first = _reader(pa, next(data))
+        first = _reader(pa, next(data), _ITEM)
     except StopIteration:
-        raise ValueError("the iterator has no record batch, so the columns are unknown") from None
+        raise ValueError(
+            "the data has no record batch and no row, so the columns are unknown"
+        ) from None
     schema = first.schema.remove_metadata()
 
     def batches() -> Iterator[Any]:
         yield from _with_schema(pa, _table(pa, first), schema).to_batches()
         for one in data:
-            table = _table(pa, _reader(pa, one))
+            table = _table(pa, _reader(pa, one, _ITEM))
             names = table.schema.names
             if names != schema.names:
                 if sorted(names) != sorted(schema.names) or len(set(names)) < len(names):
@@ -314,6 +366,14 @@ def insert_method(table: Any, connection: Any, keys: Sequence[str], rows: Iterab
     """
     from .commands import load
 
+    if getattr(table, "if_exists", None) == "delete_rows":
+        # pandas would commit the deletion in spite of the error.
+        connection.exec_driver_sql("ROLLBACK")
+        raise ValueError(
+            'if_exists="delete_rows" deletes the rows in the transaction of pandas, whose locks '
+            "the load would wait for: inrush.load(frame, into, mode=\"replace\", connection=..) "
+            "replaces the rows"
+        )
     name = f"{table.schema}.{table.name}" if table.schema else table.name
     report = load(_of_to_sql(table, list(keys), list(rows)), name, connection=connection,
                   mode="append")

@@ -61,7 +61,7 @@ pub(super) fn with_given(typed: Vec<OsString>) -> Result<(Vec<OsString>, Vec<Str
     let all = Cli::command();
     let command = typed.get(1).and_then(|word| all.find_subcommand(word));
     let mut added: Vec<(OptionSetting, OsString)> = Vec::new();
-    for given in of_files(&typed).into_iter().chain(of_environment()?) {
+    for mut given in of_files(&typed).into_iter().chain(of_environment()?) {
         if given.file.is_some() && NOT_IN_FILES.contains(&given.name.as_str()) {
             let OptionSetting { name, place, .. } = given;
             let variable = name.to_ascii_uppercase().replace('-', "_");
@@ -80,16 +80,20 @@ pub(super) fn with_given(typed: Vec<OsString>) -> Result<(Vec<OsString>, Vec<Str
             let name = name.split_whitespace().next().unwrap_or_default();
             return Err(Failure::usage(format!("{place}: there is no option --{name}")));
         }
-        let Some(command) = command.filter(|command| has(command, &given.name)) else { continue };
-        if is_typed(&typed, &given.name) || is_of_another_server(&typed, &given.name) {
+        let known = command.and_then(|command| option(command, &given.name));
+        let Some(names) = known.map(names) else { continue };
+        if let Some(name) = names.first() {
+            given.name = (*name).to_owned();
+        }
+        let is_given = names.iter().any(|name| is_typed(&typed, name));
+        if is_given || is_of_another_server(&typed, &given.name) {
             continue;
         }
         // An option that may be repeated may have several lines of one file.
-        let is_repeated = |other: &OptionSetting| {
-            other.file == given.file && may_be_repeated(command, &given.name)
-        };
+        let is_repeated =
+            |other: &OptionSetting| other.file == given.file && known.is_some_and(may_be_repeated);
         added.retain(|(other, _)| other.name != given.name || is_repeated(other));
-        if let Some(argument) = argument(command, &given)? {
+        if let Some(argument) = argument(known, &given)? {
             added.push((given, argument));
         }
     }
@@ -103,17 +107,24 @@ pub(super) fn with_given(typed: Vec<OsString>) -> Result<(Vec<OsString>, Vec<Str
 }
 
 fn has(command: &clap::Command, name: &str) -> bool {
-    command.get_arguments().any(|argument| argument.get_long() == Some(name))
+    option(command, name).is_some()
 }
 
-fn may_be_repeated(command: &clap::Command, name: &str) -> bool {
-    let argument = command.get_arguments().find(|argument| argument.get_long() == Some(name));
-    argument.is_some_and(|argument| matches!(argument.get_action(), ArgAction::Append))
+fn option<'a>(command: &'a clap::Command, name: &str) -> Option<&'a clap::Arg> {
+    command.get_arguments().find(|argument| names(argument).contains(&name))
+}
+
+/// The name of an option, and its aliases.
+fn names(argument: &clap::Arg) -> Vec<&str> {
+    argument.get_long().into_iter().chain(argument.get_all_aliases().unwrap_or_default()).collect()
+}
+
+fn may_be_repeated(argument: &clap::Arg) -> bool {
+    matches!(argument.get_action(), ArgAction::Append)
 }
 
 /// As it would be typed; None of a switch that is off.
-fn argument(command: &clap::Command, given: &OptionSetting) -> Result<Option<OsString>, Failure> {
-    let known = command.get_arguments().find(|argument| argument.get_long() == Some(&given.name));
+fn argument(known: Option<&clap::Arg>, given: &OptionSetting) -> Result<Option<OsString>, Failure> {
     let takes_value = known.is_some_and(|argument| argument.get_action().takes_values());
     let mut typed = OsString::from(format!("--{}", given.name));
     match (&given.value, takes_value) {

@@ -153,8 +153,9 @@ impl Meter {
         state.left = None;
         state.earlier.clear();
         state.phase = if is_done(status) { "done" } else { "failed" };
-        if let Some(tables) = state.tables.filter(|_| is_done(status)) {
-            state.tables_done = tables;
+        if is_done(status) {
+            self.name.clone_into(&mut state.table);
+            state.tables_done = state.tables.unwrap_or(state.tables_done);
         }
     }
 
