@@ -121,13 +121,14 @@ fn method(report: &Report) -> String {
 /// The methods of several tables: `2 direct build, 1 stream staging`, or one that all have.
 pub(crate) fn methods(reports: &[Report]) -> String {
     let mut counts: Vec<(String, usize)> = Vec::new();
-    for method in reports.iter().map(method) {
+    for method in reports.iter().filter(|report| !report.is_in_already).map(method) {
         match counts.iter_mut().find(|(known, _)| *known == method) {
             Some((_, count)) => *count += 1,
             None => counts.push((method, 1)),
         }
     }
     match &counts[..] {
+        [] => "loaded already".to_owned(),
         [(method, _)] => method.clone(),
         _ => {
             let each = counts.iter().map(|(method, count)| format!("{count} {method}"));

@@ -347,7 +347,7 @@ fn the_least_memory_is_said_beforehand_and_is_enough() {
     let rows = shuffled(20_000).map(|id| format!("{id}\t{}\ttext {id}\n", id % 13));
     let file = desk.home.file("rows", rows.collect::<String>());
     let outcome = desk.load("t", &file, &["--memory", "28M"]);
-    outcome.refused(2, &["--memory 29360128 bytes is too small: at least ", "60 indexes"]);
+    outcome.refused(2, &["--memory 28 MiB is too small: at least ", "60 indexes"]);
     assert!(!desk.home.journal().iter().any(|step| step.starts_with("staging")), "{outcome:?}");
     let least = |text: &str| {
         let (_, rest) = text.split_once("at least ").unwrap();

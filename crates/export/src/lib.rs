@@ -318,7 +318,7 @@ fn notes(table: &Table, columns: &Columns, options: &ExportOptions) -> Vec<Strin
     }
     match &options.format {
         Format::Delimited { header, .. } if !header && columns.have_to_be_told(table) => {
-            notes.push(format!("to load them: {}", COLUMNS.with(columns.names().join(","))));
+            notes.push(format!("a load needs {}", COLUMNS.with(columns.names().join(","))));
         }
         Format::Delimited { .. } => {}
         Format::JsonLines => notes.extend(base64_note(columns)),
@@ -328,7 +328,7 @@ fn notes(table: &Table, columns: &Columns, options: &ExportOptions) -> Vec<Strin
     if columns.places.iter().any(is_moment) {
         let zone = &options.time_zone;
         notes.push(format!(
-            "TIMESTAMP values are of time zone {zone}, to load them: {}",
+            "TIMESTAMP values are in the time zone {zone}: a load needs {}",
             TIME_ZONE.with(zone)
         ));
     }
@@ -341,5 +341,5 @@ fn base64_note(columns: &Columns) -> Option<String> {
     let options = bytes.map(|field| FORMAT_OF.with(format!("{}=base64", field.name)).to_string());
     let options: Vec<String> = options.collect();
     (!options.is_empty())
-        .then(|| format!("bytes are in base64, to load them: {}", options.join(" ")))
+        .then(|| format!("bytes are in base64: a load needs {}", options.join(" ")))
 }

@@ -16,7 +16,8 @@ use crate::position::{Position, RefusedRow};
 use crate::report::Report;
 
 use self::words::{
-    added, also_bad, before, by, kept_in, no_rows, none, not_tolerated, of_which, unfinished,
+    added, also_bad, before, by, kept_in, mebibytes, no_rows, none, not_tolerated, of_which,
+    unfinished,
 };
 
 /// Everything that ends a load. The target is as it was before, whatever the variant.
@@ -257,7 +258,7 @@ pub enum Error {
         temporary_bytes: u64,
     },
     /// `--memory` is too little even for one row at a time.
-    #[error("{MEMORY} {given_bytes} bytes is too small: {reason}")]
+    #[error("{MEMORY} {} is too small: {reason}", mebibytes(*.given_bytes))]
     Memory {
         /// The limit, in bytes.
         given_bytes: u64,

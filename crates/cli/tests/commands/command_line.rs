@@ -23,7 +23,7 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
         (&["--columns", "a,b,A"], &["column `A` is given twice"]),
         (&["--columns", "a,c"], &["column `b` is not in the input", "NOT NULL without a DEFAULT"]),
         (&["--header"], &["the header names `1`, `2`, `3`, but the table has only"]),
-        (&["--memory", "1M"], &["--memory 1048576 bytes is too small: at least 28 MiB"]),
+        (&["--memory", "1M"], &["--memory 1 MiB is too small: at least 28 MiB"]),
         (&["--memory", "much"], &["\"much\" is not a size; 512M or 4G is expected"]),
         (&["--threads", "0"], &["--threads must be at least 1"]),
         (&["--fill", "101"], &["--fill 101 is not between 50 and 100"]),

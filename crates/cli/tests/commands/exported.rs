@@ -225,7 +225,7 @@ fn every_type_comes_back_by_sql_and_is_said_in_json() {
 
     let exported = export(&desk, "was", "all.jsonl", &["--path", "select"]);
     let told = &exported.done().out;
-    assert!(told.contains("bytes are in base64, to load them: --format-of "), "{told}");
+    assert!(told.contains("bytes are in base64: a load needs --format-of "), "{told}");
     assert!(told.contains(" --format-of vb=base64") && told.contains("--time-zone"), "{told}");
     both_ways(&desk, "was", "all.jsonl", &[]);
     let text = fs::read_to_string(desk.home.path().join("all.jsonl")).unwrap();

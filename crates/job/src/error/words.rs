@@ -77,6 +77,14 @@ pub(super) fn kept_in(path: Option<&Path>) -> String {
     })
 }
 
+/// As people type a limit: `28 MiB`.
+pub(super) fn mebibytes(bytes: u64) -> String {
+    match bytes {
+        0..1_048_576 => format!("{bytes} bytes"),
+        bytes => format!("{} MiB", bytes >> 20),
+    }
+}
+
 pub(super) fn not_tolerated(rejects: u64, rejects_max: u64) -> String {
     let check = face::call("check", REJECTS.with("FILE"));
     let unchecked = format!("later rows were not checked: {check} lists all bad rows");

@@ -134,7 +134,7 @@ pub(super) const EXAMPLES: [(&str, &[(&str, &str)]); 9] = [
                 "Add rows, and skip up to 99 bad rows:",
                 "new.csv --into shop.orders --header --mode append --rejects-max 99",
             ),
-            ("Load a folder, a file for each table:", "dump/ --into shop --mode replace"),
+            ("Load a folder, a file for each table:", "exports/ --into shop --mode replace"),
         ],
     ),
     ("plan", &[("Show how a load would run:", "orders.csv --into shop.orders --header")]),
