@@ -226,6 +226,20 @@ impl Binding {
         })
     }
 
+    /// A secondary index by its number; none of 0, the clustered one.
+    pub fn secondary(&self, index: usize) -> Option<&SecondaryBinding> {
+        index.checked_sub(1).map(|at| &self.secondaries[at])
+    }
+
+    /// Fields of the clustered record that must be unique in an index, unless one is NULL.
+    pub fn unique_columns(&self, index: usize) -> impl Iterator<Item = usize> {
+        let secondary = self.secondary(index);
+        let fields =
+            secondary.map_or(self.clustered.shape.key_fields, |secondary| secondary.unique_fields);
+        (0..fields)
+            .map(move |at| secondary.map_or(at, |secondary| secondary.fields[at].clustered_field))
+    }
+
     /// Column that a field of the clustered record belongs to.
     pub fn column_of_clustered_field(&self, field: usize) -> Option<usize> {
         match *self.clustered.steps.get(field)? {
