@@ -18,7 +18,7 @@
 use schema::{BASE_TABLE, PartitionBound, PartitionMethod, Partitioning, quote_name};
 
 use crate::built_file::BuiltFile;
-use crate::export::Export;
+use crate::export::{Export, partition_paths};
 use crate::import::{AtBuilt, Building, Imported};
 use crate::lock::Lock;
 use crate::merged_partition::MergedPartition;
@@ -172,9 +172,7 @@ impl Imported<'_> {
         ))?;
         failpoint::hit("partition.exchanged");
         let name = filename(&mut lock.session, partition)?;
-        let path = |name: &str| dir.path.join(format!("{}#P#{name}.ibd", staging.table));
-        // Servers that keep names of tables in lower case keep these so too.
-        file.paths = [path(&name), path(&name.to_lowercase())];
+        file.paths = partition_paths(&dir, &staging.table, &name);
         Ok(Exchanged { file })
     }
 
