@@ -45,12 +45,20 @@ pub enum Cut {
 
 impl Cut {
     /// For a prefix of `bytes` bytes, which stands for whole characters where they vary in width.
-    fn new(sql_type: &SqlType, bytes: usize) -> Cut {
+    fn of_bytes(sql_type: &SqlType, bytes: usize) -> Cut {
         match sql_type.charset() {
             Some(charset) if charset.char_bytes_max() > 1 => {
                 Cut::Chars(charset, bytes / charset.char_bytes_max())
             }
             _ => Cut::Bytes(bytes),
+        }
+    }
+
+    /// For a prefix of so many characters, or bytes of binary types.
+    pub(crate) fn of_chars(sql_type: &SqlType, chars: usize) -> Cut {
+        match sql_type.charset() {
+            Some(charset) if charset.char_bytes_max() > 1 => Cut::Chars(charset, chars),
+            _ => Cut::Bytes(chars),
         }
     }
 
@@ -226,6 +234,20 @@ impl Binding {
         })
     }
 
+    /// A secondary index by its number; none of 0, the clustered one.
+    pub fn secondary(&self, index: usize) -> Option<&SecondaryBinding> {
+        index.checked_sub(1).map(|at| &self.secondaries[at])
+    }
+
+    /// Fields of the clustered record that must be unique in an index, unless one is NULL.
+    pub fn unique_columns(&self, index: usize) -> impl Iterator<Item = usize> {
+        let secondary = self.secondary(index);
+        let fields =
+            secondary.map_or(self.clustered.shape.key_fields, |secondary| secondary.unique_fields);
+        (0..fields)
+            .map(move |at| secondary.map_or(at, |secondary| secondary.fields[at].clustered_field))
+    }
+
     /// Column that a field of the clustered record belongs to.
     pub fn column_of_clustered_field(&self, field: usize) -> Option<usize> {
         match *self.clustered.steps.get(field)? {
@@ -398,13 +420,11 @@ impl Context<'_> {
             return Ok(KeyPart::new(&row_id, None, false, field.descending));
         };
         let sql_type = &self.columns[column].column.sql_type;
-        let collation = match sql_type.collation() {
-            None => None,
-            Some(name) => Some(self.parts.collations.get(name).cloned().ok_or_else(|| {
+        let collations = self.parts.collations;
+        let part = KeyPart::of_column(sql_type, collations, field.nullable, field.descending)
+            .map_err(|name| {
                 Error::Usage(format!("collation {name} of a key column was not learned"))
-            })?),
-        };
-        let part = KeyPart::new(sql_type, collation, field.nullable, field.descending);
+            })?;
         Ok(match field.prefix_len {
             0 => part,
             bytes => part.with_prefix(match self.cut(column, bytes) {
@@ -415,7 +435,7 @@ impl Context<'_> {
 
     /// How a prefix of `bytes` bytes of a column is cut: whole characters where they vary in width.
     fn cut(&self, column: usize, bytes: u32) -> Cut {
-        Cut::new(&self.columns[column].column.sql_type, bytes as usize)
+        Cut::of_bytes(&self.columns[column].column.sql_type, bytes as usize)
     }
 }
 

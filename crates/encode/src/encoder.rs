@@ -182,11 +182,11 @@ impl<'a> Encoder<'a> {
     /// True if a row has the same result when its fields are converted one by one.
     fn is_same<R: Row>(&mut self, row: R, numbers: RowNumbers) -> bool {
         let keys = |encoder: &Encoder<'_>| -> Vec<Vec<u8>> {
-            let entries = (0..encoder.secondaries.len()).flat_map(|at| {
-                let (key, payload) = encoder.secondary(at);
+            let entries = (0..=encoder.secondaries.len()).flat_map(|at| {
+                let (key, payload) = encoder.entry(at);
                 [key.to_vec(), payload.to_vec()]
             });
-            entries.chain([encoder.clustered_key().to_vec()]).collect()
+            entries.collect()
         };
         let (record, before) = (self.clustered.finish().bytes.to_vec(), keys(self));
         let is_encoded = self.encode(row, numbers).is_ok();
@@ -294,6 +294,15 @@ impl<'a> Encoder<'a> {
     pub fn secondary(&self, index: usize) -> (&[u8], &[u8]) {
         let encoder = &self.secondaries[index];
         (&encoder.key[..encoder.key.len() - encoder.room], &encoder.payload)
+    }
+
+    /// Key and payload of the row's entry in index `index`: 0 is the clustered one, which has no payload.
+    #[inline]
+    pub fn entry(&self, index: usize) -> (&[u8], &[u8]) {
+        match index.checked_sub(1) {
+            None => (self.clustered_key(), &[]),
+            Some(secondary) => self.secondary(secondary),
+        }
     }
 
     fn convert_aside<R: Row>(

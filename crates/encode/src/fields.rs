@@ -262,8 +262,7 @@ pub fn header(
         if is_utf8 || name.is_ascii() {
             return Ok(String::from_utf8_lossy(name).into_owned());
         }
-        let hex: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
-        let charset = identifier::quote_name(charset);
+        let (hex, charset) = (identifier::hex(name), identifier::quote_name(charset));
         let sql = format!("SELECT CONVERT(CONVERT(x'{hex}' USING {charset}) USING utf8mb4)");
         Ok(session.query_text(&sql)?.unwrap_or_default())
     };

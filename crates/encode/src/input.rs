@@ -107,9 +107,7 @@ pub fn adopt(
         input: InputOptions { files, dialect: Dialect::mysql(), ..options.input.clone() },
         ..options.clone()
     };
-    options.check()?;
-    let memory = options.memory(source.facts().held_bytes)?;
-    source.begin_with(memory.chunk_bytes, memory.record_bytes_max)?;
+    let memory = adopt_part(&options, source)?;
     Ok((memory, options))
 }
 

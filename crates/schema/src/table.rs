@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::index::Index;
 use crate::name::TableName;
 use crate::partition::Partitioning;
+use values::SqlType;
 
 /// The kind of a table, to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,6 +147,16 @@ pub struct Table {
 }
 
 impl Table {
+    /// The types of columns by their names, which have no case; none of one that the table lacks.
+    pub fn types_of(&self, columns: &[String]) -> Vec<Option<SqlType>> {
+        let of = |name: &String| {
+            let is_it = |own: &str| own.to_lowercase() == name.to_lowercase();
+            let column = self.columns.iter().find(|column| is_it(&column.name));
+            column.map(|column| column.sql_type.clone())
+        };
+        columns.iter().map(of).collect()
+    }
+
     /// The table or view in FROM. A view that takes the place of a table is refused: [`TableName::base`].
     pub fn base_or_view(&self) -> String {
         if self.kind.is_view() { self.name.quoted() } else { self.name.base() }

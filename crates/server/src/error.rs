@@ -25,6 +25,8 @@ const CUT: [u16; 5] = [1053, 1927, 2006, 2013, 3169];
 /// Server errors of a statement that was ended, by KILL QUERY or for its time: sent also when it was
 /// through before it noticed.
 const ENDED: [u16; 3] = [1317, 1969, 3024];
+/// Server errors of a database, a table and a column that the account may not use.
+const DENIED: [u16; 3] = [1044, 1142, 1143];
 
 /// Rows that refer to rows which are not there, or would not be.
 #[derive(Debug, thiserror::Error)]
@@ -404,6 +406,11 @@ impl Error {
             Error::Connect { errno, .. } => *errno,
             _ => None,
         }
+    }
+
+    /// True if the account may not do something with a database, a table or a column.
+    pub fn is_denied(&self) -> bool {
+        self.errno().is_some_and(|errno| DENIED.contains(&errno))
     }
 
     /// True if it says itself what to do.

@@ -18,6 +18,11 @@ pub fn quote_text(text: &str) -> String {
     out
 }
 
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The condition of a table's rows in views of information_schema.
 pub fn table_condition(table: &TableName) -> String {
     let (database, table) = (quote_text(&table.database), quote_text(&table.table));

@@ -41,8 +41,6 @@ const CHILDREN_WAIT: Duration = Duration::from_secs(50);
 const MENDING_WAIT: Duration = Duration::from_secs(120);
 /// A table of which InnoDB has none.
 const ER_NO_SUCH_TABLE_IN_ENGINE: u16 = 1932;
-/// Rights that holding a table needs, and carrying keys over does not.
-const ER_DENIED: [u16; 3] = [1044, 1142, 1143];
 
 /// Foreign keys of other tables that refer to a table put aside, whether it is there or not.
 pub(super) fn keys_of(session: &mut Session, aside: &TableName) -> Result<Vec<ForeignKey>> {
@@ -151,7 +149,7 @@ fn is_whole(session: &mut Session, table: &TableName) -> Result<bool> {
         Ok(_) => Ok(true),
         Err(error) => match error.errno() {
             Some(ER_NO_SUCH_TABLE_IN_ENGINE) => Ok(false),
-            Some(errno) if ER_GONE.contains(&errno) || ER_DENIED.contains(&errno) => Ok(true),
+            Some(errno) if ER_GONE.contains(&errno) || error.is_denied() => Ok(true),
             _ => Err(error),
         },
     }
@@ -198,9 +196,8 @@ fn hold(
     // connection: prepared ones. COMMIT gives these back, for RENAME, and not the tables.
     holder.set(&[("autocommit", "0"), ("innodb_lock_wait_timeout", "1")])?;
     match holder.exec(&format!("LOCK TABLES {}", there.join(", "))) {
-        Err(error) if error.errno().is_some_and(|errno| ER_DENIED.contains(&errno)) => {
-            return Ok(None);
-        }
+        // Carrying keys over does not need the rights that holding a table needs.
+        Err(error) if error.is_denied() => return Ok(None),
         locked => locked?,
     };
     holder.exec("COMMIT")?;

@@ -178,16 +178,24 @@ pub fn rows_path(
     table: &Table,
     partition: Option<&str>,
 ) -> Result<PathBuf> {
-    let mut name = filename(session, &table.name.table)?;
-    let Some(partition) = partition else { return Ok(dir.path.join(format!("{name}.ibd"))) };
-    let part = format!("#P#{}", filename(session, partition)?);
-    // Servers that keep names of tables in lower case keep these so too.
-    let path = dir.path.join(format!("{name}{part}.ibd"));
-    if dir.is_taken(&path)? {
-        return Ok(path);
+    let name = filename(session, &table.name.table)?;
+    match partition {
+        None => Ok(dir.path.join(format!("{name}.ibd"))),
+        Some(partition) => partition_path(dir, &name, &filename(session, partition)?),
     }
-    name.push_str(&part.to_lowercase());
-    Ok(dir.path.join(format!("{name}.ibd")))
+}
+
+/// Where the rows of a partition may be: servers that keep names of tables in lower case keep these so too.
+pub(super) fn partition_paths(dir: &DatabaseDir, table: &str, partition: &str) -> [PathBuf; 2] {
+    let part = format!("#P#{partition}");
+    let lower = part.to_lowercase();
+    [part, lower].map(|part| dir.path.join(format!("{table}{part}.ibd")))
+}
+
+/// Where they are.
+pub(super) fn partition_path(dir: &DatabaseDir, table: &str, partition: &str) -> Result<PathBuf> {
+    let [path, lower] = partition_paths(dir, table, partition);
+    Ok(if dir.is_taken(&path)? { path } else { lower })
 }
 
 /// The reason why a table's rows cannot be read from files: one of these does not exist.

@@ -164,7 +164,7 @@ impl Equal {
 /// The equality of a table's foreign key, column by column.
 fn equal(session: &mut Session, table: &Table, reference: &Reference) -> Result<Vec<Equal>> {
     use SqlType::{DateTime, Decimal, Enum, Set, Time, Timestamp};
-    let own = types(table, &reference.columns);
+    let own = table.types_of(&reference.columns);
     let is_told = |own: &Option<SqlType>| {
         matches!(
             own,
@@ -181,23 +181,12 @@ fn equal(session: &mut Session, table: &Table, reference: &Reference) -> Result<
     if !own.iter().any(is_told) || !catalog::exists(session, &reference.parent)? {
         return Ok(vec![Equal::Values; own.len()]);
     }
-    let others = types(&catalog::read(session, &reference.parent)?, &reference.parent_columns);
+    let others = catalog::read(session, &reference.parent)?.types_of(&reference.parent_columns);
     let equal = |(own, other): (Option<SqlType>, Option<SqlType>)| match (own, other) {
         (Some(own), Some(other)) => Equal::of(&own, &other),
         _ => Equal::Values,
     };
     Ok(own.into_iter().zip(others).map(equal).collect())
-}
-
-/// The types of these columns.
-fn types(table: &Table, columns: &[String]) -> Vec<Option<SqlType>> {
-    let of = |name: &String| {
-        // Names of columns have no case.
-        let is_it = |own: &str| own.to_lowercase() == name.to_lowercase();
-        let column = table.columns.iter().find(|column| is_it(&column.name));
-        column.map(|column| column.sql_type.clone())
-    };
-    columns.iter().map(of).collect()
 }
 
 fn told(found: &[Row], columns: usize) -> String {

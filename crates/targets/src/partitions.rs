@@ -18,7 +18,7 @@
 use schema::{BASE_TABLE, PartitionBound, PartitionMethod, Partitioning, quote_name};
 
 use crate::built_file::BuiltFile;
-use crate::export::Export;
+use crate::export::{Export, partition_paths};
 use crate::import::{AtBuilt, Building, Imported};
 use crate::lock::Lock;
 use crate::merged_partition::MergedPartition;
@@ -29,7 +29,7 @@ use disk::{File, failpoint};
 use server::catalog::{self, definition};
 use server::error::{Error, Result};
 use server::filename::filename;
-use server::identifier::{TableName, quote_text};
+use server::identifier::{TableName, hex, quote_text};
 use server::version::Flavor;
 
 /// Rows of one statement.
@@ -172,9 +172,7 @@ impl Imported<'_> {
         ))?;
         failpoint::hit("partition.exchanged");
         let name = filename(&mut lock.session, partition)?;
-        let path = |name: &str| dir.path.join(format!("{}#P#{name}.ibd", staging.table));
-        // Servers that keep names of tables in lower case keep these so too.
-        file.paths = [path(&name), path(&name.to_lowercase())];
+        file.paths = partition_paths(&dir, &staging.table, &name);
         Ok(Exchanged { file })
     }
 
@@ -299,10 +297,7 @@ fn clause(trial: &Trial<'_>) -> String {
 fn tuple(at: usize, row: &[Option<Vec<u8>>], trial: &Trial<'_>) -> String {
     let literal = |(value, is_bytes): (&Option<Vec<u8>>, &bool)| match value {
         None => "NULL".to_owned(),
-        Some(bytes) if *is_bytes => {
-            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("X'{digits}'")
-        }
+        Some(bytes) if *is_bytes => format!("X'{}'", hex(bytes)),
         Some(text) => quote_text(&String::from_utf8_lossy(text)),
     };
     let values: Vec<String> = row.iter().zip(trial.is_bytes).map(literal).collect();

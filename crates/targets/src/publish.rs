@@ -119,6 +119,11 @@ impl FilledBy {
     }
 }
 
+/// How a target was filled, and how the others were that are published with it.
+fn all_made<'m>(made: &'m FilledBy, others: &'m [Ready]) -> impl Iterator<Item = &'m FilledBy> {
+    std::iter::once(made).chain(others.iter().map(|other| &other.made))
+}
+
 impl<'l> Filled<'l> {
     pub(super) fn built(
         lock: &'l mut Lock,
@@ -197,7 +202,7 @@ impl<'l> Filled<'l> {
             }
         }
         // The server may have restarted, and have lost what it had not written down.
-        let all = std::iter::once(&self.made).chain(self.others.iter().map(|other| &other.made));
+        let all = all_made(&self.made, &self.others);
         match all.filter_map(FilledBy::row_ids).max_by_key(|(_, imported)| *imported) {
             Some((dir, imported)) => self.lock.raise_row_ids(dir, imported),
             None => Ok(()),
@@ -241,20 +246,14 @@ impl<'l> Filled<'l> {
             .chain(others.map(|target| (target.table.clone(), target.names.clone())))
             .collect();
         self.lock.sync_descriptions(targets.iter().map(|(_, names)| &names.staging))?;
-        let keys: Vec<Option<&Keys>> = std::iter::once(&self.made)
-            .chain(self.others.iter().map(|other| &other.made))
-            .map(FilledBy::keys)
-            .collect();
+        let keys: Vec<Option<&Keys>> =
+            all_made(&self.made, &self.others).map(FilledBy::keys).collect();
         let mut preparation =
             Preparation { targets: &targets, keys: &keys, mode, checks, brought: 0 };
         let mut turns = Turns::begin(self.lock.patience.wait);
         let held = loop {
-            let attempt = Attempt {
-                made: std::iter::once(&self.made)
-                    .chain(self.others.iter().map(|other| &other.made))
-                    .collect(),
-                export: export.take(),
-            };
+            let made = all_made(&self.made, &self.others).collect();
+            let attempt = Attempt { made, export: export.take() };
             let has_export = attempt.export.is_some();
             let done = attempt.run(self.lock, &mut preparation, &mut turns);
             // Rows of the target that were read could be others by the next attempt.

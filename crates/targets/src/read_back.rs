@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use disk::File;
 use schema::Partition;
 
+use crate::export::partition_path;
 use crate::publish::Filled;
 use server::error::{Error, Result};
 use server::filename::filename;
@@ -67,27 +68,24 @@ impl Filled<'_> {
         partitions: Option<&[Partition]>,
         access: Access,
     ) -> Result<Vec<(File, PathBuf)>> {
-        let mut suffixes = vec![String::new()];
-        if let Some(partitions) = partitions {
-            let name = |partition: &Partition| {
-                Ok(format!("#P#{}", filename(&mut self.lock.session, &partition.name)?))
-            };
-            suffixes = partitions.iter().map(name).collect::<Result<_>>()?;
-        }
         let dir = self.lock.dir()?.clone();
-        let staging = &table.table;
-        let open = |suffix: &String| {
-            let mut path = dir.path.join(format!("{staging}{suffix}.ibd"));
-            // Servers that keep names of tables in lower case keep these so too.
-            if !suffix.is_empty() && !dir.is_taken(&path)? {
-                path = dir.path.join(format!("{staging}{}.ibd", suffix.to_lowercase()));
+        let paths = match partitions {
+            None => vec![dir.path.join(format!("{}.ibd", table.table))],
+            Some(partitions) => {
+                let path = |partition: &Partition| {
+                    let name = filename(&mut self.lock.session, &partition.name)?;
+                    partition_path(&dir, &table.table, &name)
+                };
+                partitions.iter().map(path).collect::<Result<_>>()?
             }
+        };
+        let open = |path: PathBuf| {
             let file = match access {
                 Access::Read => dir.open(&path, "rows")?,
                 Access::Write => dir.open_to_write(&path, "space")?,
             };
             Ok((file, path))
         };
-        suffixes.iter().map(open).collect()
+        paths.into_iter().map(open).collect()
     }
 }

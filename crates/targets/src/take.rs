@@ -22,9 +22,6 @@ use server::facts::database_dir::DatabaseDir;
 use server::identifier::{TableName, quote_text};
 use server::session::Session;
 
-/// ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR.
-const ER_DENIED: [u16; 2] = [1044, 1142];
-
 impl Lock {
     /// Takes the target and describes it: table, server, folder.
     ///
@@ -179,7 +176,7 @@ fn missing_target(session: &mut Session, name: &TableName, missing: String) -> E
         return error;
     }
     match session.query(&format!("DESCRIBE {}", name.quoted())) {
-        Err(error) if error.errno().is_some_and(|errno| ER_DENIED.contains(&errno)) => error,
+        Err(error) if error.is_denied() => error,
         _ => Error::NoTable(missing),
     }
 }

@@ -20,7 +20,7 @@ use server::catalog::{self, definition};
 use server::connect::Mark;
 use server::engine::Kind;
 use server::error::{Error, Result};
-use server::identifier::{TableName, quote_text};
+use server::identifier::{TableName, quote_text, table_condition};
 use server::session::{Isolation, Session};
 use server::version::Flavor;
 
@@ -385,11 +385,8 @@ pub fn number_anew(lock: &mut Lock, next: u64) -> Result<()> {
 
 /// The table's AUTO_INCREMENT as information_schema has it, which is old on MySQL.
 fn next_number(session: &mut Session, name: &TableName) -> Result<u64> {
-    let sql = format!(
-        "SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND TABLE_NAME={}",
-        quote_text(&name.database),
-        quote_text(&name.table)
-    );
+    let condition = table_condition(name);
+    let sql = format!("SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE {condition}");
     session.query_row(&sql)?.number(0)
 }
 

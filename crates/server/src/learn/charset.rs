@@ -13,6 +13,7 @@ use values::collation::CollationError;
 use super::CollationCache;
 use super::numbers;
 use crate::error::{Error, Result};
+use crate::identifier::hex;
 use crate::session::Session;
 use crate::version::Flavor;
 
@@ -185,7 +186,6 @@ fn self_test(session: &mut Session, charset: Charset, data: &CharsetData) -> Res
         }
         strings.push((there, here));
     }
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let name = charset.name();
     let item = |(there, here): &(Vec<u8>, Vec<u8>)| {
         format!(

@@ -7,13 +7,13 @@
 //! neighbours is agreement on the whole order and on which strings are equal.
 
 use std::cmp::Ordering;
-use std::fmt::Write;
 
 use values::Charset;
 use values::collation::{Collation, CollationData};
 
 use super::Target;
 use crate::error::Result;
+use crate::identifier::hex;
 use crate::session::Session;
 
 /// Random strings.
@@ -67,7 +67,7 @@ fn check_weights(
             None => false,
         };
         if ours.as_deref() != row.bytes(i) && !row.bytes(i).is_some_and(cut) {
-            let text = hex(text);
+            let text = shown(text);
             return Ok(Some(format!(
                 "the server weighs the string 0x{text} differently from Inrush"
             )));
@@ -100,7 +100,7 @@ fn check_order(
                 Ordering::Equal => "equal to",
                 Ordering::Greater => "after",
             };
-            let (a, b) = (hex(a), hex(b));
+            let (a, b) = (shown(a), shown(b));
             return Ok(Some(format!("the server sorts 0x{a} {words} 0x{b}, but Inrush does not")));
         }
     }
@@ -108,17 +108,10 @@ fn check_order(
 }
 
 /// Hexadecimal digits of the first bytes of `text`: it goes into a message.
-fn hex(text: &[u8]) -> String {
+fn shown(text: &[u8]) -> String {
     const BYTES_MAX: usize = 40;
-    let mut hex = String::new();
-    for byte in text.iter().take(BYTES_MAX) {
-        // Writing to a String does not fail.
-        let _ = write!(hex, "{byte:02x}");
-    }
-    if text.len() > BYTES_MAX {
-        hex.push_str("...");
-    }
-    hex
+    let more = if text.len() > BYTES_MAX { "..." } else { "" };
+    hex(&text[..text.len().min(BYTES_MAX)]) + more
 }
 
 /// Draws strings that bring out what distinguishes collations.

@@ -4,6 +4,7 @@ use values::Charset;
 
 use super::is_mysql;
 use crate::error::Result;
+use crate::identifier::hex;
 use crate::session::{Row, Session};
 
 /// Levels a collation may have.
@@ -151,14 +152,7 @@ fn separated(weight: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Bytes as statements write them.
 pub(super) fn hex_literal(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    let mut literal = "x'".to_owned();
-    for byte in bytes {
-        // Writing to a String does not fail.
-        let _ = write!(literal, "{byte:02x}");
-    }
-    literal.push('\'');
-    literal
+    format!("x'{}'", hex(bytes))
 }
 
 #[cfg(test)]

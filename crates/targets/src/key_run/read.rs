@@ -89,17 +89,11 @@ fn types(
     columns: &[String],
     parent: &TableName,
 ) -> Result<Option<Vec<SqlType>>> {
-    let table = match catalog::read(session, parent) {
-        Ok(table) => table,
-        Err(Error::NoTable(_)) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let of = |name: &String| {
-        let is_it = |own: &str| own.to_lowercase() == name.to_lowercase();
-        let column = table.columns.iter().find(|column| is_it(&column.name));
-        column.map(|column| column.sql_type.clone())
-    };
-    Ok(columns.iter().map(of).collect())
+    match catalog::read(session, parent) {
+        Ok(table) => Ok(table.types_of(columns).into_iter().collect()),
+        Err(Error::NoTable(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 impl Shown {
