@@ -196,7 +196,7 @@ impl<'a> Build<'a> {
             rejects: rows.rejects,
             rejects_by_reason: rows.rejects_by_reason,
             duplicates: rows.duplicates,
-            bytes_read: self.lock_source().bytes_read(),
+            bytes_read: pool::lock(self.source).bytes_read(),
             file_bytes: 0,
             spilled_bytes: 0,
             sorted_input: false,
@@ -304,7 +304,7 @@ impl<'a> Build<'a> {
             rejects: built.rejects,
             rejects_by_reason: built.rejects_by_reason,
             duplicates: built.duplicates,
-            bytes_read: self.lock_source().bytes_read(),
+            bytes_read: pool::lock(self.source).bytes_read(),
             file_bytes,
             spilled_bytes,
             sorted_input: built.order == Order::AsRead,
@@ -355,7 +355,7 @@ impl<'a> Build<'a> {
         stores: &[RunStore],
     ) -> Result<Commit<'l>, Stop> {
         let order = attempt.order;
-        let form = encode::rejects::form(&mut **self.lock_source())?;
+        let form = encode::rejects::form(&mut **pool::lock(self.source))?;
         let rejects = Rejects::create(
             self.options.rows.rejects.as_deref(),
             self.options.rows.rejects_max,

@@ -3,7 +3,7 @@
 //! It takes a chunk under the source's lock, writes its rows out, has them loaded, and tells the
 //! collector. Nothing queues: what a connection holds is its chunk.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use encode::prepared::Prepared;
 use encode::reading::Reading;
@@ -12,7 +12,7 @@ use job::error::Error;
 use job::failpoint;
 use job::memory::ConnectionShares;
 use job::options::OnDuplicate;
-use job::pool::lock;
+use job::pool::{into_inner, lock};
 use job::progress::Stage;
 use job::settled::Settled;
 use job::stop::Stop;
@@ -112,7 +112,7 @@ impl<'a> SharedChunks<'a> {
         let progress = self.plan.prepared.progress;
         let ended =
             self.lanes.run(watch, progress, || ChunkConnection::new(&self), || self.close());
-        ended.map_err(explain)?;
+        ended.map_err(|stop| stop.into_error("connections"))?;
         self.reading.tally().check()?;
         let bytes_read = lock(self.source).bytes_read();
         Ok(Loaded {
@@ -121,7 +121,7 @@ impl<'a> SharedChunks<'a> {
             retries: self.lanes.tries_failed(),
             bytes_read,
             rows_read: self.reading.tally().rows_read(),
-            session: self.session.into_inner().unwrap_or_else(PoisonError::into_inner),
+            session: into_inner(self.session),
         })
     }
 
@@ -159,13 +159,6 @@ impl<'a> SharedChunks<'a> {
             order.close();
         }
         self.collector.close();
-    }
-}
-
-fn explain(stop: Stop) -> Error {
-    match stop {
-        Stop::Failed(error) => error,
-        _ => Error::Internal("connections stopped without a reason".to_owned()),
     }
 }
 
