@@ -33,32 +33,38 @@ use crate::pages::PageSink;
 use crate::rows::{Commit, RowsStage};
 use crate::stamp::Stamped;
 
-/// A finished tablespace.
-#[derive(Debug)]
-pub struct Built {
-    /// Rows of the input.
+/// Counts of the rows of the input.
+#[derive(Debug, Default)]
+pub(crate) struct RowCounts {
+    /// Rows that are loaded.
     pub(crate) rows: u64,
-    /// Digest of these rows, if the adopted table is compared with them.
+    /// Those in each partition, for a table with partitions.
+    pub(crate) partition_rows: Vec<u64>,
+    pub(crate) rejects: u64,
+    pub(crate) rejects_by_reason: Vec<RejectTally>,
+    pub(crate) duplicates: u64,
+    /// Next AUTO_INCREMENT value; none for a table without such a column.
+    pub(crate) next_auto_increment: Option<u64>,
+    /// Largest hidden row id; none for a table with a key of its own, or without rows.
+    pub(crate) row_id_max: Option<u64>,
+}
+
+/// A finished tablespace.
+#[derive(Debug, Default)]
+pub struct Built {
+    pub(crate) counts: RowCounts,
+    /// Digest of the rows of the input, if the adopted table is compared with them.
     pub(crate) digest: Option<Digest>,
     /// Rows of the table, with those that it had.
     pub(crate) rows_in_all: u64,
     /// Rows that the table had, and that new ones replaced.
     pub(crate) replaced: u64,
-    /// Rows of the input in each partition, for a table with partitions.
-    pub(crate) partition_rows: Vec<u64>,
     /// Rows of each file, with those that its table had.
     pub(crate) file_rows: Vec<u64>,
-    pub(crate) rejects: u64,
-    pub(crate) rejects_by_reason: Vec<RejectTally>,
-    pub(crate) duplicates: u64,
     pub(crate) bytes_read: u64,
     pub(crate) file_bytes: u64,
     pub(crate) spilled_bytes: u64,
     pub(crate) sorted_input: bool,
-    /// Next AUTO_INCREMENT value; none for a table without such a column.
-    pub(crate) next_auto_increment: Option<u64>,
-    /// Largest hidden row id; none for a table with a key of its own, or without rows.
-    pub(crate) row_id_max: Option<u64>,
     pub(crate) indexes: Vec<IndexReport>,
     /// Keys that were taken down.
     pub(crate) keys: Vec<KeyRun>,
@@ -72,18 +78,12 @@ pub struct Built {
 pub(crate) struct RowsBuilt<'a> {
     order: Order,
     sinks: Vec<PageSink<'a>>,
-    partition_rows: Vec<u64>,
     stores: Vec<RunStore>,
     keys: Option<KeyLog>,
-    rows: u64,
+    pub(crate) counts: RowCounts,
     digest: Digest,
-    rejects: u64,
-    rejects_by_reason: Vec<RejectTally>,
-    duplicates: u64,
-    pub(crate) next_auto_increment: Option<u64>,
     /// True if any row got its AUTO_INCREMENT value here.
     pub(crate) has_generated: bool,
-    row_id_max: Option<u64>,
 }
 
 /// How a build is tried.
@@ -120,9 +120,10 @@ impl RowsBuilt<'_> {
     ///
     /// Errors: there are partitions, and no rows.
     pub(crate) fn only_partition(&self) -> Result<Option<usize>, Error> {
-        let mut filled = self.partition_rows.iter().enumerate().filter(|(_, rows)| **rows > 0);
+        let partitions = &self.counts.partition_rows;
+        let mut filled = partitions.iter().enumerate().filter(|(_, rows)| **rows > 0);
         match (filled.next(), filled.next()) {
-            (None, _) if !self.partition_rows.is_empty() => Err(Error::NotMerged(
+            (None, _) if !partitions.is_empty() => Err(Error::NotMerged(
                 "there are no rows that show the partition to merge with".to_owned(),
             )),
             (first, None) => Ok(first.map(|(partition, _)| partition)),
@@ -132,7 +133,7 @@ impl RowsBuilt<'_> {
 
     /// For the root of the clustered index.
     fn last_auto_increment(&self) -> u64 {
-        self.next_auto_increment.map_or(0, |next| next - 1)
+        self.counts.next_auto_increment.map_or(0, |next| next - 1)
     }
 }
 
@@ -179,34 +180,18 @@ impl<'a> Build<'a> {
 
     /// True if the table keeps its rows and gets none, nor another AUTO_INCREMENT.
     pub(crate) fn adds_nothing(&self, attempt: &Attempt<'_>, rows: &RowsBuilt<'_>) -> bool {
-        let is_counted = rows.next_auto_increment.is_some_and(|next| next > self.series().start);
+        let RowCounts { rows, next_auto_increment, .. } = rows.counts;
+        let is_counted = next_auto_increment.is_some_and(|next| next > self.series().start);
         let replaces = attempt.replaced.map_or(0, Replaced::count) > 0;
-        self.extends() && rows.rows == 0 && !is_counted && !replaces
+        self.extends() && rows == 0 && !is_counted && !replaces
     }
 
     /// The report of a table that nothing is added to.
     pub(crate) fn nothing(&self, rows: RowsBuilt<'_>) -> Built {
-        Built {
-            rows: 0,
-            digest: None,
-            rows_in_all: 0,
-            replaced: 0,
-            partition_rows: Vec::new(),
-            file_rows: Vec::new(),
-            rejects: rows.rejects,
-            rejects_by_reason: rows.rejects_by_reason,
-            duplicates: rows.duplicates,
-            bytes_read: self.lock_source().bytes_read(),
-            file_bytes: 0,
-            spilled_bytes: 0,
-            sorted_input: false,
-            next_auto_increment: None,
-            row_id_max: None,
-            indexes: Vec::new(),
-            keys: Vec::new(),
-            adds_nothing: true,
-            stamped: Stamped::No,
-        }
+        let RowCounts { rejects, rejects_by_reason, duplicates, .. } = rows.counts;
+        let counts = RowCounts { rejects, rejects_by_reason, duplicates, ..RowCounts::default() };
+        let bytes_read = pool::lock(self.source).bytes_read();
+        Built { counts, bytes_read, adds_nothing: true, ..Built::default() }
     }
 
     /// True if rows are to be left out, and it is still unknown which.
@@ -249,22 +234,19 @@ impl<'a> Build<'a> {
             self.binding.auto_increment.map(|_| sequence.next_auto_increment());
         let row_id_max = sequence.row_id_max().max(self.old().map_or(0, |old| old.row_id_max));
         let has_row_ids = self.binding.clustered.has_row_id && row_id_max > 0;
-        let built = RowsBuilt {
-            order,
-            sinks,
-            partition_rows: std::mem::take(&mut commit.partition_rows),
-            stores,
-            keys: None,
+        let counts = RowCounts {
             rows: commit.rows,
-            digest: commit.digest,
+            partition_rows: std::mem::take(&mut commit.partition_rows),
             rejects: commit.rejects.count(),
             rejects_by_reason: commit.rejects.tally(),
             duplicates: attempt.losers.map_or(0, Losers::count),
             next_auto_increment,
-            has_generated: sequence.has_generated(),
             row_id_max: has_row_ids.then_some(row_id_max),
         };
-        let mut built = built;
+        let has_generated = sequence.has_generated();
+        let digest = commit.digest;
+        let mut built =
+            RowsBuilt { order, sinks, stores, keys: None, counts, digest, has_generated };
         if let Some(builder) = commit.builder.take() {
             let sink = &built.sinks[0];
             let finished = sink.finish(0, builder, built.last_auto_increment())?;
@@ -292,24 +274,18 @@ impl<'a> Build<'a> {
         let (file_bytes, mut indexes, early) = seal_all(sinks)?;
         let replaced = attempt.replaced.map_or(0, Replaced::count);
         let rows_in_all =
-            built.rows + self.old().map_or(0, |old| old.rows().saturating_sub(replaced));
+            built.counts.rows + self.old().map_or(0, |old| old.rows().saturating_sub(replaced));
         indexes.iter_mut().for_each(|index| index.records = rows_in_all);
         let built = Built {
-            rows: built.rows,
             digest: self.digest_in_all(built.digest, replaced),
             rows_in_all,
             replaced,
-            file_rows: self.file_rows(&built.partition_rows, rows_in_all),
-            partition_rows: built.partition_rows,
-            rejects: built.rejects,
-            rejects_by_reason: built.rejects_by_reason,
-            duplicates: built.duplicates,
-            bytes_read: self.lock_source().bytes_read(),
+            file_rows: self.file_rows(&built.counts.partition_rows, rows_in_all),
+            counts: built.counts,
+            bytes_read: pool::lock(self.source).bytes_read(),
             file_bytes,
             spilled_bytes,
             sorted_input: built.order == Order::AsRead,
-            next_auto_increment: built.next_auto_increment,
-            row_id_max: built.row_id_max,
             indexes,
             keys,
             adds_nothing: false,
@@ -355,7 +331,7 @@ impl<'a> Build<'a> {
         stores: &[RunStore],
     ) -> Result<Commit<'l>, Stop> {
         let order = attempt.order;
-        let form = encode::rejects::form(&mut **self.lock_source())?;
+        let form = encode::rejects::form(&mut **pool::lock(self.source))?;
         let rejects = Rejects::create(
             self.options.rows.rejects.as_deref(),
             self.options.rows.rejects_max,
@@ -427,7 +403,7 @@ impl<'a> Build<'a> {
             commit: Turnstile::new(Indexes { states: states.map(state).collect(), keys }),
             progress: self.progress,
             interrupt: &self.options.interrupt,
-            rows: built.rows,
+            rows: built.counts.rows,
             last_auto_increment: built.last_auto_increment(),
             total_bytes,
             next_task: AtomicU64::new(0),

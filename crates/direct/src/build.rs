@@ -1,6 +1,6 @@
 //! The inputs of a build, and the state that its stages share.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use encode::binding::Binding;
 use encode::counter::Series;
@@ -11,6 +11,7 @@ use innodb::verify::Early;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::LoadOptions;
+use job::pool;
 use job::progress::{Progress, Stage};
 use job::stop::Stop;
 use sort::{EntryShape, RunStore, StoreOptions};
@@ -130,7 +131,7 @@ impl<'a> Build<'a> {
     /// Empties the files and goes back to the start of the input.
     pub(crate) fn begin_again(&self) -> Result<(), Error> {
         self.spaces.iter().try_for_each(|space| space.file.clear())?;
-        Ok(self.lock_source().restart()?)
+        Ok(pool::lock(self.source).restart()?)
     }
 
     /// The error that the user sees of a stage that stopped: for a duplicate, with both rows.
@@ -140,7 +141,7 @@ impl<'a> Build<'a> {
                 let careful = self.options.rows.rejects_max > 0;
                 let sequence = self.sequence(careful);
                 let sequence = (&sequence, self.series.zero_is_value);
-                let mut source = self.lock_source();
+                let mut source = pool::lock(self.source);
                 let interrupt = &self.options.interrupt;
                 let least = if self.extends() { 1 } else { 2 };
                 locate::duplicate(
@@ -212,10 +213,6 @@ impl<'a> Build<'a> {
             );
             Error::Memory { given_bytes: self.options.limits.memory_bytes_max, reason }.into()
         })
-    }
-
-    pub(crate) fn lock_source(&self) -> std::sync::MutexGuard<'_, Box<dyn Source>> {
-        self.source.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,12 +3,12 @@
 //! The pages of a table need not be read again then, except those that tell the owners of the others. Damage
 //! to a page between here and the server shows in its checksum, which IMPORT checks.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::source::ReadError;
 use innodb::verify::{Early, EarlyWorker, Edges, Findings, PageSummary, Verifier};
-use job::pool::lock;
+use job::pool::{into_inner, lock};
 
 use crate::space_file::SpaceFile;
 
@@ -86,12 +86,12 @@ impl EarlyPass {
         pages: u32,
     ) -> Result<(Vec<PageSummary>, Vec<Findings>), ReadError> {
         let EarlyPass { early, summaries, edges, idle, .. } = self;
-        let mut summaries = summaries.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut summaries = into_inner(summaries);
         let mut findings = Vec::new();
         if early.is_of(verifier) {
-            let edges = edges.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let edges = into_inner(edges);
             findings.push(edges.finish(&early, file, pages)?);
-            let idle = idle.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let idle = into_inner(idle);
             findings.extend(idle.into_iter().map(|share| share.worker.into_findings()));
         } else {
             summaries.clear();

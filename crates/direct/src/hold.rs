@@ -135,7 +135,7 @@ pub(crate) fn are_as_behind(rows: &mut RowsBuilt<'_>, build: &Build<'_>) -> bool
     if build.old_bytes_max.is_some_and(|reserved| old.bytes(build.memory.threads) > reserved) {
         return false;
     }
-    let Some(next) = &mut rows.next_auto_increment else { return true };
+    let Some(next) = &mut rows.counts.next_auto_increment else { return true };
     let start = build.series().start;
     if start != build.series.start && (rows.has_generated || start < build.series.start) {
         return false;

@@ -393,12 +393,7 @@ fn hand_over(worker: &mut Worker<'_>, ticket: u64, ended: Option<&Task>) -> Resu
     if let Some(finished) = finished {
         sink.write_finished(finished)?;
     }
-    stage.progress.update(Snapshot {
-        stage: Stage::Indexes,
-        rows: stage.rows,
-        done_bytes: stage.done_bytes.load(Ordering::Relaxed),
-        total_bytes: Some(stage.total_bytes),
-        seconds_left: None,
-    });
+    let (done, total) = (stage.done_bytes.load(Ordering::Relaxed), Some(stage.total_bytes));
+    stage.progress.update(Snapshot::of(Stage::Indexes, stage.rows, done, total));
     Ok(())
 }

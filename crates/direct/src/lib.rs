@@ -16,6 +16,7 @@
 //! | `early_pass`, `verify`, `unique_part` | pages verified while they are written, and the finished file; unique keys of an entity |
 //! | `adopted`, `digest`, `digester` | the imported rows compared with the built ones |
 //! | `stamp` | the pages of the adopted table, given the server's LSN for incremental backups |
+//! | `page_pass` | threads that read all pages of a file, for `adopted` and `stamp` |
 //! | `min_memory` | the smallest memory of a build |
 //! | `duplicates`, `locate` | rows with equal keys, and their lines |
 //! | `damage` | faults for tests |
@@ -41,6 +42,7 @@ mod min_memory;
 mod off_page;
 mod old;
 mod order;
+mod page_pass;
 mod pages;
 mod rows;
 mod space_file;

@@ -26,7 +26,7 @@ use targets::{Direct, Lock};
 use values::Collation;
 
 use crate::adopted::Adopted;
-use crate::attempt::{Attempt, Built, RowsBuilt, Tried};
+use crate::attempt::{Attempt, Built, RowCounts, RowsBuilt, Tried};
 use crate::build::Build;
 use crate::early_pass::EarlyPass;
 use crate::hold::{self, Hold};
@@ -80,8 +80,8 @@ pub fn build(
     let (built, early) = built(&build, &mut hold, steps)?;
     let export = hold.export;
     let merged = old.get().and_then(|old| old.partition);
-    let read = built.rows + built.rejects + built.duplicates;
-    prepared.options.check_loaded(built.rows, built.rejects, read)?;
+    let RowCounts { rows, rejects, duplicates, .. } = built.counts;
+    prepared.options.check_loaded(rows, rejects, rows + rejects + duplicates)?;
     let threads = prepared.memory.threads;
     let stamps = Stamps { is_asked: prepared.options.server.stamps, threads };
     if built.adds_nothing {
@@ -258,13 +258,14 @@ fn stamped_notes(stamped: Stamped, flavor: Flavor) -> (Vec<String>, u64) {
 /// The report of a target that has its rows; times are added when it is published.
 pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: Built) -> Report {
     let Prepared { options, memory, why, .. } = *prepared;
-    let partitions = built.partition_rows.iter().filter(|rows| **rows > 0).count() as u64;
+    let counts = built.counts;
+    let partitions = counts.partition_rows.iter().filter(|rows| **rows > 0).count() as u64;
     let (mut notes, stamped_pages) = stamped_notes(built.stamped, target.facts.version.flavor);
     notes.extend(target.facts.unlogged_note());
     notes.extend(target.triggers_note());
     notes.extend(log_note(&target.facts.version, built.file_bytes));
     notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
-    notes.extend(options.emptied_note(built.rows, built.rejects));
+    notes.extend(options.emptied_note(counts.rows, counts.rejects));
     notes.extend(prepared.inspected.fields.notes(&target.table, &options.input));
     if built.replaced > 0 {
         notes.push(format!("{} row(s) of the table were replaced", built.replaced));
@@ -282,11 +283,11 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
         why: why.to_owned(),
         server: target.facts.version.text.clone(),
         server_address: target.session.options().server_text(),
-        rows: built.rows,
-        rejects: built.rejects,
-        rejects_by_reason: built.rejects_by_reason,
+        rows: counts.rows,
+        rejects: counts.rejects,
+        rejects_by_reason: counts.rejects_by_reason,
         on_duplicate: options.rows.on_duplicate.name(),
-        duplicates: built.duplicates,
+        duplicates: counts.duplicates,
         bytes: built.bytes_read,
         file_bytes: built.file_bytes,
         spilled_bytes: built.spilled_bytes,

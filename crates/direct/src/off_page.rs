@@ -17,16 +17,11 @@ use crate::space_file::SpaceFile;
 pub(crate) struct Writer {
     mover: OffPage,
     pages: BlobPages,
-    /// The shortened record, when the last row needed it.
-    short: Option<Short>,
+    /// The origin of the shortened record in `bytes`, when the last row needed it.
+    short: Option<usize>,
     bytes: Vec<u8>,
     /// Digest of the pages written since it was taken.
     digest: Digest,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Short {
-    origin: usize,
 }
 
 impl Writer {
@@ -78,7 +73,7 @@ impl Writer {
     pub(crate) fn record<'r>(&'r self, record: &'r RecordWriter) -> EncodedRecord<'r> {
         match self.short {
             None => record.finish(),
-            Some(Short { origin }) => EncodedRecord { bytes: &self.bytes, origin },
+            Some(origin) => EncodedRecord { bytes: &self.bytes, origin },
         }
     }
 
@@ -116,7 +111,7 @@ impl Writer {
         let short = self.mover.move_fields(record, &mut page_nos, &mut self.pages, &mut write)?;
         self.bytes.clear();
         self.bytes.extend_from_slice(short.bytes);
-        self.short = Some(Short { origin: short.origin });
+        self.short = Some(short.origin);
         write(&self.pages)?;
         Ok(Ok(()))
     }

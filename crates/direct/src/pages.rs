@@ -1,6 +1,6 @@
 //! Where built pages go: numbered under one lock, written by whoever built them.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use innodb::allocator::Allocator;
 use innodb::layout::Layout;
@@ -10,6 +10,7 @@ use innodb::template::{Template, TemplateIndex};
 use innodb::tree::{Appended, FinishedPage, IndexBuilder};
 use job::error::Error;
 use job::options::Fill;
+use job::pool;
 use job::report::IndexReport;
 
 use crate::early_pass::EarlyPass;
@@ -119,21 +120,21 @@ impl<'a> PageSink<'a> {
 
     /// Notes what became of index `index`.
     fn note(&self, index: usize, change: impl FnOnce(&mut IndexReport)) {
-        let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reports = pool::lock(&self.reports);
         change(&mut reports[index]);
     }
 
     /// Ends the tablespace: its allocation pages and its size. Gives the size in bytes, and what was
     /// verified.
     pub(crate) fn seal(self) -> Result<(u64, Vec<IndexReport>, EarlyPass), Error> {
-        let allocator = self.allocator.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let allocator = pool::into_inner(self.allocator);
         let layout = Layout::new(self.template, &allocator);
         for (page_no, page) in layout.pages() {
             self.file.write(page_no.file_offset(), &page[..])?;
         }
         self.file.set_size(layout.size_bytes())?;
         self.file.allocate(layout.size_bytes())?;
-        let reports = self.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let reports = pool::into_inner(self.reports);
         Ok((layout.size_bytes(), reports, self.early))
     }
 
@@ -144,7 +145,7 @@ impl<'a> PageSink<'a> {
 
     /// The allocator, for off-page columns.
     pub(crate) fn allocator(&self) -> MutexGuard<'_, Allocator> {
-        self.allocator.lock().unwrap_or_else(PoisonError::into_inner)
+        pool::lock(&self.allocator)
     }
 
     /// The empty table this one is made from.

@@ -85,8 +85,8 @@ impl Unplaced {
         failpoint::hit("replica.copied");
         let placed = building.place(&cfg.to_bytes())?;
         failpoint::hit("replica.placed");
-        let mut imported = placed.import(self.built.row_id_max)?;
-        imported.keep_counter(self.built.next_auto_increment)?;
+        let mut imported = placed.import(self.built.counts.row_id_max)?;
+        imported.keep_counter(self.built.counts.next_auto_increment)?;
         imported.check_indexes(self.built.rows_in_all)?;
         let mut filled = imported.filled();
         if self.stamps.are_wanted(&mut filled.lock.session)? {
@@ -97,7 +97,7 @@ impl Unplaced {
 
     /// The `.cfg` for the server, for each file.
     fn described(&self) -> Cfg {
-        Cfg { autoinc: self.built.next_auto_increment.unwrap_or(0), ..self.cfg.clone() }
+        Cfg { autoinc: self.built.counts.next_auto_increment.unwrap_or(0), ..self.cfg.clone() }
     }
 
     /// Has the server adopt the files. Takes no memory worth counting.
@@ -122,7 +122,8 @@ impl Unplaced {
                 Some(partitions) => exchange_all(direct, &cfg, (spaces, partitions), &built)?,
                 None => {
                     let space = spaces.pop();
-                    let imported = space.map(|space| space.import(direct, &cfg, built.row_id_max));
+                    let imported =
+                        space.map(|space| space.import(direct, &cfg, built.counts.row_id_max));
                     imported.transpose()?.map(|imported| imported.filled().rest())
                 }
             };
@@ -190,7 +191,7 @@ fn exchange_all(
     let mut made = vec![0];
     let mut filled = Vec::new();
     for (number, (space, partition)) in spaces.into_iter().zip(partitions).enumerate() {
-        if space.rows == 0 && (built.rows > 0 || number > 0) {
+        if space.rows == 0 && (built.counts.rows > 0 || number > 0) {
             direct.remove_part_file(number)?;
             continue;
         }
@@ -203,7 +204,8 @@ fn exchange_all(
         last = Some(space.import(direct, cfg, None)?.exchange(&partition.name)?);
     }
     direct.drop_parts(&made)?;
-    let filled = last.map(|last| direct.filled_by_parts(last, built.row_id_max)).transpose()?;
+    let filled =
+        last.map(|last| direct.filled_by_parts(last, built.counts.row_id_max)).transpose()?;
     Ok(filled.map(Filled::rest))
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::iter::Enumerate;
 use std::slice::ChunksMut;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::ScopedJoinHandle;
 
 use innodb::cfg::Cfg;
@@ -211,21 +211,17 @@ impl<'a> Digesting<'a> {
             let page = (PageNo(page_no), &page.0);
             let is_used = matches!(summary.kind, PageKind::Index | PageKind::OffPage);
             if is_used && self.digester.take(self.index, page, scratch).is_err() {
-                *self.lock() = None;
+                *pool::lock(&self.digest) = None;
             }
         }
-        if let Some(digest) = &mut *self.lock() {
+        if let Some(digest) = &mut *pool::lock(&self.digest) {
             digest.take(&mut scratch.digest);
         }
     }
 
     fn finish(self) -> Option<Digest> {
-        let digest = self.digest.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let digest = pool::into_inner(self.digest);
         digest.filter(|digest| !digest.has_pages())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Digest>> {
-        self.digest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -296,7 +292,7 @@ impl<'a, 's> Pass<'a, Enumerate<ChunksMut<'s, PageSummary>>> {
         let mut pages = vec![AlignedPage::ZERO; RUN_PAGES];
         let mut scratch = DigestBuffers::default();
         loop {
-            let run = self.runs.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let run = pool::lock(&self.runs).next();
             let run = run.filter(|_| !self.interrupt.is_requested());
             let Some((run, summaries)) = run else { return Ok(worker.into_findings()) };
             let first = PageNo((run * RUN_PAGES) as u32);
@@ -306,21 +302,16 @@ impl<'a, 's> Pass<'a, Enumerate<ChunksMut<'s, PageSummary>>> {
                 digesting.take(first, &pages, summaries, &mut scratch);
             }
             let bytes = (summaries.len() * PAGE_SIZE) as u64;
-            let done = self.done_bytes.fetch_add(bytes, Memory::Relaxed);
-            self.progress.update(Snapshot {
-                stage: Stage::Verify,
-                rows: self.rows,
-                done_bytes: done + bytes,
-                total_bytes: Some(self.total_bytes),
-                seconds_left: None,
-            });
+            let done = self.done_bytes.fetch_add(bytes, Memory::Relaxed) + bytes;
+            let total = Some(self.total_bytes);
+            self.progress.update(Snapshot::of(Stage::Verify, self.rows, done, total));
         }
     }
 }
 
 impl<I> Pass<'_, I> {
     fn into_lost(self) -> Option<u32> {
-        self.lost.into_inner().unwrap_or_else(PoisonError::into_inner)
+        pool::into_inner(self.lost)
     }
 
     /// Pages that were verified on their way to the file are in it: IMPORT checks what a page holds, but
@@ -333,7 +324,7 @@ impl<I> Pass<'_, I> {
             let number = self.file.cached_number(PageNo(page_no));
             let number = number.map_err(|source| ReadError::Source { page_no, source })?;
             if number.is_some_and(|number| number != page_no) {
-                let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut lost = pool::lock(&self.lost);
                 lost.get_or_insert(page_no);
             }
         }

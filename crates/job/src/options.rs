@@ -13,6 +13,7 @@ use face::option::{
     UNLOGGED,
 };
 use rustix::fs::Access;
+use schema::TableName;
 use server::Interrupt;
 
 use crate::command::CommandLine;
@@ -120,6 +121,11 @@ impl LoadOptions {
         }
     }
 
+    /// The target.
+    pub fn target(&self) -> TableName {
+        TableName::new(&self.database, &self.table)
+    }
+
     /// True if AUTO_INCREMENT numbers begin as after TRUNCATE.
     pub fn restarts_numbers(&self) -> bool {
         self.mode == Mode::Replace && !self.keep_auto_increment
@@ -159,8 +165,8 @@ impl LoadOptions {
     pub fn check(&self) -> Result<(), Error> {
         if schema::is_system_schema(&self.database) {
             return Err(Error::Usage(format!(
-                "{}.{} belongs to the server itself, so no load changes it; name another database",
-                self.database, self.table
+                "{} belongs to the server itself, so no load changes it; name another database",
+                self.target()
             )));
         }
         state::check(&self.state_dir)?;
@@ -214,7 +220,7 @@ impl LoadOptions {
         if self.mode != Mode::Replace || self.allow_empty || rows > 0 {
             return Ok(());
         }
-        Err(Error::NothingToLoad { target: format!("{}.{}", self.database, self.table), rejects })
+        Err(Error::NothingToLoad { target: self.target().to_string(), rejects })
     }
 
     /// The note about a table that was emptied; none if it was not.

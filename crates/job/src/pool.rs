@@ -36,7 +36,7 @@ pub fn run_growing<R: Reason>(
     let team = Team { threads, work, close, outcomes: Mutex::new(Vec::new()) };
     std::thread::scope(|scope| team.work_at(1, scope));
     let mut abandoned = Ok(());
-    for outcome in team.outcomes.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    for outcome in into_inner(team.outcomes) {
         match outcome {
             Ok(()) => {}
             Err(reason) if reason.is_abandoned() => abandoned = Err(reason),
@@ -100,10 +100,10 @@ pub fn map<T: Send, U: Send>(
         (1..threads.min(count)).for_each(|_| drop(scope.spawn(work_all)));
         work_all();
     });
-    if let Some(error) = died.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(error) = into_inner(died) {
         return Err(error);
     }
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut done = into_inner(done);
     done.sort_unstable_by_key(|(at, _)| *at);
     Ok(done.into_iter().map(|(_, given)| given).collect())
 }
@@ -111,6 +111,11 @@ pub fn map<T: Send, U: Send>(
 /// The contents of a mutex, also after a panic of a thread that held it: the panic ends the load by itself.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same of a mutex that nobody needs any more.
+pub fn into_inner<T>(mutex: Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The result of `work`, or an error that names the place of its panic: a load must clean up after

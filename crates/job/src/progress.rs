@@ -73,6 +73,13 @@ pub struct Snapshot {
     pub seconds_left: Option<f64>,
 }
 
+impl Snapshot {
+    /// The state of a stage.
+    pub fn of(stage: Stage, rows: u64, done_bytes: u64, total_bytes: Option<u64>) -> Snapshot {
+        Snapshot { stage, rows, done_bytes, total_bytes, seconds_left: None }
+    }
+}
+
 /// Somebody who wants to know how far a load is. Called from several threads, often: be quick.
 pub trait Progress: Sync {
     /// The load is at `snapshot` now.

@@ -1,7 +1,7 @@
 //! The steps of a load: timed, shown to whoever watches, and written to the journal.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use server::Interrupt;
 
@@ -127,8 +127,7 @@ impl<'a> Steps<'a> {
         self.interrupt.check()?;
         self.stage = stage;
         self.stopwatch.enter(stage);
-        let (rows, done_bytes, total_bytes) = (0, 0, None);
-        self.progress.update(Snapshot { stage, rows, done_bytes, total_bytes, seconds_left: None });
+        self.progress.update(Snapshot::of(stage, 0, 0, None));
         let target = self.target.clone();
         self.write(stage.name(), Event::Begin, &target)
     }
@@ -245,7 +244,7 @@ impl<'a> Steps<'a> {
 
     /// Where refused rows go that nobody has named a file for.
     pub fn rejects_path(&self) -> PathBuf {
-        journal::rejects_path(self.lock().path())
+        journal::rejects_path(pool::lock(&self.journal).path())
     }
 
     /// `database.table`.
@@ -255,7 +254,7 @@ impl<'a> Steps<'a> {
 
     /// Name of the job.
     pub fn job(&self) -> String {
-        self.lock().job().to_owned()
+        pool::lock(&self.journal).job().to_owned()
     }
 
     /// The command, with its proof.
@@ -264,7 +263,7 @@ impl<'a> Steps<'a> {
     }
 
     fn begin_journal(&self, target: &str) -> Result<(), Error> {
-        let mut journal = self.lock();
+        let mut journal = pool::lock(&self.journal);
         let path = journal.path().to_owned();
         journal
             .begin(target, self.command.as_ref())
@@ -282,7 +281,7 @@ impl<'a> Steps<'a> {
     }
 
     fn append(&self, step: &str, event: Event, detail: &str) -> Result<(), Error> {
-        let mut journal = self.lock();
+        let mut journal = pool::lock(&self.journal);
         let path = journal.path().to_owned();
         journal.write(step, event, detail).map_err(Error::io("writing the journal", &path))
     }
@@ -293,9 +292,5 @@ impl<'a> Steps<'a> {
         failpoint::hit(&place);
         self.table.iter().for_each(|table| failpoint::hit(&format!("{table}.{place}")));
         failpoint::hit(&format!("{}.{place}", self.target));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Journal> {
-        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -49,6 +49,14 @@ impl Stop {
     pub fn duplicate(index: usize, key: &[u8]) -> Stop {
         Stop::Duplicate(DuplicateKey { index, key: key.to_owned() })
     }
+
+    /// The error to report; without one, `what` has stopped for no reason.
+    pub fn into_error(self, what: &str) -> Error {
+        match self {
+            Stop::Failed(error) => error,
+            _ => Error::Internal(format!("{what} stopped without a reason")),
+        }
+    }
 }
 
 impl From<Closed> for Stop {

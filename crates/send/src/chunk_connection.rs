@@ -3,7 +3,7 @@
 //! It takes a chunk under the source's lock, writes its rows out, has them loaded, and tells the
 //! collector. Nothing queues: what a connection holds is its chunk.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use encode::prepared::Prepared;
 use encode::reading::Reading;
@@ -12,7 +12,7 @@ use job::error::Error;
 use job::failpoint;
 use job::memory::ConnectionShares;
 use job::options::OnDuplicate;
-use job::pool::lock;
+use job::pool::{into_inner, lock};
 use job::progress::Stage;
 use job::settled::Settled;
 use job::stop::Stop;
@@ -57,7 +57,7 @@ pub(crate) struct SharedChunks<'a> {
     plan: ConnectionSetup<'a>,
     source: &'a Mutex<Box<dyn Source>>,
     reading: Reading<'a>,
-    lanes: ConnectionSet<'a>,
+    connections: ConnectionSet<'a>,
     budget: Budget,
     order: Option<OrderGate>,
     collector: Collector,
@@ -97,7 +97,11 @@ impl<'a> SharedChunks<'a> {
         let reading = Reading::new(source, Stage::Rows, plan.prepared.progress, &options.interrupt);
         Ok(SharedChunks {
             source,
-            lanes: ConnectionSet::new(plan.limits.clone(), reading.given_up(), &options.interrupt),
+            connections: ConnectionSet::new(
+                plan.limits.clone(),
+                reading.given_up(),
+                &options.interrupt,
+            ),
             reading,
             budget: Budget::new(&plan.shares),
             order: plan.keys.map(|_| OrderGate::new()),
@@ -111,17 +115,17 @@ impl<'a> SharedChunks<'a> {
     pub(crate) fn run(self, watch: &mut Watch) -> Result<Loaded, Error> {
         let progress = self.plan.prepared.progress;
         let ended =
-            self.lanes.run(watch, progress, || ChunkConnection::new(&self), || self.close());
-        ended.map_err(explain)?;
+            self.connections.run(watch, progress, || ChunkConnection::new(&self), || self.close());
+        ended.map_err(|stop| stop.into_error("connections"))?;
         self.reading.tally().check()?;
         let bytes_read = lock(self.source).bytes_read();
         Ok(Loaded {
-            settled: self.lanes.settled(),
+            settled: self.connections.settled(),
             collected: self.collector.finish()?,
-            retries: self.lanes.tries_failed(),
+            retries: self.connections.tries_failed(),
             bytes_read,
             rows_read: self.reading.tally().rows_read(),
-            session: self.session.into_inner().unwrap_or_else(PoisonError::into_inner),
+            session: into_inner(self.session),
         })
     }
 
@@ -159,13 +163,6 @@ impl<'a> SharedChunks<'a> {
             order.close();
         }
         self.collector.close();
-    }
-}
-
-fn explain(stop: Stop) -> Error {
-    match stop {
-        Stop::Failed(error) => error,
-        _ => Error::Internal("connections stopped without a reason".to_owned()),
     }
 }
 
@@ -208,8 +205,11 @@ impl<'l, 'a> ChunkConnection<'l, 'a> {
             }
         };
         let batch = permit.batch();
-        let mut caller =
-            ConnectionCaller { lanes: &chunks.lanes, encoder: &mut self.encoder, permit };
+        let mut caller = ConnectionCaller {
+            connections: &chunks.connections,
+            encoder: &mut self.encoder,
+            permit,
+        };
         let sent = sender.send(&mut self.chunk, batch, &mut caller);
         sent.or_else(|trouble| match trouble.into_error() {
             Ok(error) => Err(error.into()),
@@ -274,7 +274,7 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
             false => self.send(&permit)?,
         };
         failpoint::hit(&format!("portion.{ordinal}.loaded"));
-        let Sent { entry, rejects, was_loaded, .. } = sent;
+        let Sent { entry, rejects, was_loaded } = sent;
         let rejected = (self.chunk.rejected.len() + rejects.len()) as u64;
         // With more rejected rows than are tolerated it is not loaded: nobody may overtake it.
         if let Some(pass) = pass.filter(|_| rejected <= rejects_max) {
@@ -312,7 +312,7 @@ fn not_loaded(rejects: Vec<Reject>) -> Sent {
 
 /// The requests of a sender to its connection.
 struct ConnectionCaller<'c, 'l, 'a> {
-    lanes: &'l ConnectionSet<'a>,
+    connections: &'l ConnectionSet<'a>,
     encoder: &'c mut Encoder<'a>,
     permit: &'c Permit<'c>,
 }
@@ -323,7 +323,7 @@ impl Caller for ConnectionCaller<'_, '_, '_> {
     }
 
     fn again(&mut self, again: &Again) -> Result<(), Error> {
-        self.lanes.again(self.permit, again.cause)
+        self.connections.again(self.permit, again.cause)
     }
 }
 

@@ -88,13 +88,13 @@ impl<'a> ConnectionSet<'a> {
 
     /// Runs one connection to the end of the input, or to the first failure of any. Has the `next` begin once it may
     /// send itself: connections with lower numbers go first.
-    fn work<L: ConnectionWork>(&self, mut lane: L, next: &dyn Fn()) -> Result<(), L::Stop> {
+    fn work<L: ConnectionWork>(&self, mut connection: L, next: &dyn Fn()) -> Result<(), L::Stop> {
         failpoint::hit("thread.lane");
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let ended = loop {
             let Some(permit) = self.controller.enter(number, self.interrupt) else { break Ok(()) };
             next();
-            match lane.take(permit) {
+            match connection.take(permit) {
                 Ok(true) => {}
                 Ok(false) => {
                     self.controller.close();
@@ -105,7 +105,7 @@ impl<'a> ConnectionSet<'a> {
                 Err(stop) => break Err(stop),
             }
         };
-        lane.end();
+        connection.end();
         ended?;
         self.interrupt.check().map_err(Error::from)?;
         if self.is_stopped() { Err(L::Stop::ABANDONED) } else { Ok(()) }
@@ -121,7 +121,7 @@ impl<'a> ConnectionSet<'a> {
     /// Errors: there is no need to any more.
     pub fn again(&self, permit: &Permit<'_>, cause: Cause) -> Result<(), Error> {
         self.tries_failed.fetch_add(1, Ordering::Relaxed);
-        permit.troubled(cause.into());
+        permit.troubled(cause);
         if self.is_stopped() {
             return Err(server::Error::Interrupted.into());
         }

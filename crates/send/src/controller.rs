@@ -25,11 +25,11 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::pressure::Pressure;
+use crate::retry::Cause;
 use job::progress::Progress;
 use job::settled::Settled;
 use server::Interrupt;
 
-pub(crate) use self::backoff::Trouble;
 use self::tuner::{Begun, Tuner};
 
 /// Longest sleep of a waiting connection before it looks whether the load is to end.
@@ -98,19 +98,19 @@ impl Controller {
         Controller { began: Instant::now(), state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Waits until connection number `lane` (0, 1, 2, ..) may load a chunk. None when nobody may any
+    /// Waits until connection `number` (0, 1, 2, ..) may load a chunk. None when nobody may any
     /// more: the input is at its end ([`Controller::close`]) or the load is to stop.
     ///
     /// The connections with the lowest numbers go first, so the connections of the others need not even
     /// be opened.
-    pub(crate) fn enter(&self, lane: usize, interrupt: &Interrupt) -> Option<Permit<'_>> {
+    pub(crate) fn enter(&self, number: usize, interrupt: &Interrupt) -> Option<Permit<'_>> {
         let mut state = self.lock();
         loop {
             if state.closed || interrupt.is_requested() {
                 return None;
             }
             let now = self.began.elapsed();
-            let wait = state.tuner.wait(lane, now);
+            let wait = state.tuner.wait(number, now);
             if wait.is_zero() {
                 let begun = state.tuner.begin(now);
                 return Some(Permit { controller: self, begun });
@@ -212,11 +212,11 @@ impl Permit<'_> {
         state.tuner.done(&self.begun, rows, bytes, now);
     }
 
-    /// The chunk has to be loaded again because of `trouble`; the permit stays valid.
-    pub(crate) fn troubled(&self, trouble: Trouble) {
+    /// The chunk has to be loaded again because of `cause`; the permit stays valid.
+    pub(crate) fn troubled(&self, cause: Cause) {
         let mut state = self.controller.lock();
         let now = self.controller.began.elapsed();
-        state.tuner.troubled(trouble, now);
+        state.tuner.troubled(cause, now);
     }
 }
 
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lanes_with_the_lowest_numbers_load() {
+    fn the_connections_with_the_lowest_numbers_load() {
         let controller = Controller::new(Limits { connections: Some(2), ..limits() });
         let interrupt = Interrupt::default();
         std::thread::scope(|scope| {
@@ -339,14 +339,14 @@ mod tests {
 
     #[test]
     fn each_trouble_has_its_name_and_passes() {
-        for (trouble, name) in [
-            (Trouble::Deadlock, "deadlocks"),
-            (Trouble::LockWait, "lock waits"),
-            (Trouble::Lost, "lost connections"),
-            (Trouble::Refused, "refused connections or statements"),
+        for (cause, name) in [
+            (Cause::Deadlock, "deadlocks"),
+            (Cause::LockWait, "lock waits"),
+            (Cause::Lost, "lost connections"),
+            (Cause::Refused, "refused connections or statements"),
         ] {
             let mut backoff = Backoff::new(Duration::from_secs(10));
-            backoff.troubled(trouble, 8, Duration::from_secs(1));
+            backoff.troubled(cause, 8, Duration::from_secs(1));
             let expected = format!("only 5 connections load because of {name}");
             assert_eq!(backoff.holding(), Some(expected));
             for seconds in 2..10 {
@@ -361,7 +361,7 @@ mod tests {
         let controller = Controller::new(Limits { batch_rows: Some(50), ..limits() });
         let permit = controller.enter(0, &Interrupt::default()).unwrap();
         assert_eq!(permit.batch(), Batch { rows: 50, bytes: 1 << 20 });
-        permit.troubled(Trouble::Deadlock);
+        permit.troubled(Cause::Deadlock);
         permit.done(1000, 200_000);
         let settled = controller.settled();
         assert_eq!((settled.batch_rows, settled.batch_bytes), (Some(50), Some(10_000)));

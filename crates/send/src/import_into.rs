@@ -56,13 +56,9 @@ pub(crate) fn import(
             }
             looked => (job, lost) = (looked.map_err(refused)?, 0),
         }
-        progress.update(Snapshot {
-            stage: Stage::Import,
-            rows: job.rows.unwrap_or(0),
-            done_bytes: job.rows.unwrap_or(0).saturating_mul(file.bytes()) / file.rows(),
-            total_bytes: Some(file.bytes()),
-            seconds_left: None,
-        });
+        let rows = job.rows.unwrap_or(0);
+        let done_bytes = rows.saturating_mul(file.bytes()) / file.rows();
+        progress.update(Snapshot::of(Stage::Import, rows, done_bytes, Some(file.bytes())));
     }
     check(&job, file.rows())
 }

@@ -134,7 +134,7 @@ pub(crate) struct Entry {
 
 /// A chunk that is in, for a load that continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedChunk {
     pub(crate) rows: u64,
     pub(crate) duplicates: u64,
     /// True if rows of it were rejected, so that it has to be read again for their sake.
@@ -143,10 +143,10 @@ pub(crate) struct Loaded {
     pub(crate) crc: u32,
 }
 
-impl Loaded {
+impl LoadedChunk {
     /// Reads a row of [`ENTRY_COLUMNS`].
-    fn read(row: &Row) -> server::Result<Loaded> {
-        Ok(Loaded {
+    fn read(row: &Row) -> server::Result<LoadedChunk> {
+        Ok(LoadedChunk {
             bytes: row.number(3)?,
             crc: row.number(4)?,
             rows: row.number(5)?,
@@ -354,14 +354,14 @@ impl Ledger {
     }
 
     /// All chunks that are in, by number.
-    pub(crate) fn loaded(&self, session: &mut Session) -> Result<HashMap<u64, Loaded>, Error> {
+    pub(crate) fn loaded(&self, session: &mut Session) -> Result<HashMap<u64, LoadedChunk>, Error> {
         // Refused rows stay where they are.
         let sql = format!("{} AND ordinal>=0", self.select("LEFT(note, 0)"));
         let shards = self.shards();
         let mut loaded = HashMap::new();
         shards.at(session, shards.last(), |session| {
             session.for_each(&sql, |row| {
-                loaded.insert(row.number(0)?, Loaded::read(&row)?);
+                loaded.insert(row.number(0)?, LoadedChunk::read(&row)?);
                 Ok(())
             })
         })?;

@@ -17,7 +17,7 @@ use sources::{Chunk, Source, SourceExt as _};
 use targets::Lock;
 
 use crate::destination::Destination;
-use crate::ledger::{Job, JobFile, Ledger, LedgerTable, Loaded, Totals};
+use crate::ledger::{Job, JobFile, Ledger, LedgerTable, LoadedChunk, Totals};
 use crate::unpublished::AddedRows;
 
 /// Server errors of a right that the account lacks.
@@ -32,7 +32,7 @@ pub(crate) struct Resume {
     /// Bytes of input that the source must be asked for at once.
     pub(crate) chunk_bytes: usize,
     /// Chunks that are in, by number.
-    loaded: HashMap<u64, Loaded>,
+    loaded: HashMap<u64, LoadedChunk>,
 }
 
 impl Resume {
@@ -119,7 +119,7 @@ impl Resume {
     /// The counts of a chunk that an earlier run has loaded.
     ///
     /// Errors: its input was another one then.
-    pub(crate) fn loaded(&self, chunk: &Chunk) -> Result<Option<Loaded>, Error> {
+    pub(crate) fn loaded(&self, chunk: &Chunk) -> Result<Option<LoadedChunk>, Error> {
         let Some(&loaded) = self.loaded.get(&chunk.ordinal) else { return Ok(None) };
         let is_same =
             loaded.bytes == chunk.bytes.len() as u64 && loaded.crc == crc32c::crc32c(&chunk.bytes);

@@ -5,13 +5,12 @@ use std::time::{Duration, Instant};
 
 use server::identifier::digest;
 
-use crate::controller;
-
 /// First pause before something is tried again, doubled up to the second.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// Tries that are made however long they take.
 pub(crate) const TRIES_MIN: u32 = 10;
+
 /// Reasons that pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
@@ -21,19 +20,8 @@ pub enum Cause {
     LockWait,
     /// The connection broke, or the server went away.
     Lost,
-    /// The server, or the cluster behind it, cannot do it now.
-    Busy,
-}
-
-impl From<Cause> for controller::Trouble {
-    fn from(cause: Cause) -> controller::Trouble {
-        match cause {
-            Cause::Deadlock => controller::Trouble::Deadlock,
-            Cause::LockWait => controller::Trouble::LockWait,
-            Cause::Lost => controller::Trouble::Lost,
-            Cause::Busy => controller::Trouble::Refused,
-        }
-    }
+    /// The server, or the cluster behind it, takes no connection or statement now.
+    Refused,
 }
 
 /// The meaning of an error for its statement.
@@ -79,7 +67,7 @@ fn of_number(errno: u16, sqlstate: &str) -> Class {
         1152 | 1158..=1161 | 1184 | 4031 => Class::Again(Cause::Lost),
         // A statement that somebody ended, a Galera node that has lost its cluster, too many
         // connections; TiKV and PD that do not answer.
-        1317 | 1047 | 1040 | 1203 | 1226 | 9001..=9006 => Class::Again(Cause::Busy),
+        1317 | 1047 | 1040 | 1203 | 1226 | 9001..=9006 => Class::Again(Cause::Refused),
         // A row that is larger than TiDB's largest entry.
         8025 => Class::Row,
         // NULL in NOT NULL, no such partition, row too large, NOT NULL geometry, out of the
@@ -189,8 +177,7 @@ mod tests {
         assert_eq!(of(1205, "HY000"), Class::Again(Cause::LockWait));
         assert_eq!(of(1053, "08S01"), Class::Again(Cause::Lost));
         for errno in [1040, 1203, 1226, 1317] {
-            let Class::Again(cause) = of(errno, "HY000") else { panic!("{errno}") };
-            assert_eq!(controller::Trouble::from(cause), controller::Trouble::Refused, "{errno}");
+            assert_eq!(of(errno, "HY000"), Class::Again(Cause::Refused), "{errno}");
         }
         assert_eq!(of(1366, "22007"), Class::Row);
         assert_eq!(of(4025, "23000"), Class::Row);

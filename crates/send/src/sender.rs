@@ -28,7 +28,7 @@ pub(crate) mod trouble;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use connection::lock_name;
 use encode::rejects::Reject;
@@ -120,10 +120,6 @@ pub(crate) struct Sent {
     /// True if an earlier attempt had loaded it: its COMMIT was not answered, or another run did
     /// it.
     pub(crate) was_loaded: bool,
-    /// True if rows had to be sent as strict INSERTs that should have gone as lines.
-    pub(crate) was_strict: bool,
-    /// Time from the first statement of the try that succeeded to the last.
-    pub(crate) elapsed: Duration,
 }
 
 /// How rows are best written for INSERTs of these columns by this server.
@@ -261,18 +257,17 @@ impl Sender {
         caller: &mut dyn Caller,
     ) -> Result<Sent, Trouble> {
         self.reconnect()?;
-        let begun = Instant::now();
         let mut sent = Sent { entry: Entry::of(chunk), ..Sent::default() };
         match self.begin(&sent.entry)? {
             ChunkState::New => {}
             ChunkState::Loaded(entry) => {
                 let rejects = rejects_of(chunk, &entry.refused, &self.options);
-                return Ok(Sent { entry, rejects, was_loaded: true, ..sent });
+                return Ok(Sent { entry, rejects, was_loaded: true });
             }
             ChunkState::OnSome(entry, missing) => {
                 self.send_rest(chunk, batch, &entry, &missing)?;
-                sent.rejects = rejects_of(chunk, &entry.refused, &self.options);
-                return Ok(Sent { entry, elapsed: begun.elapsed(), ..sent });
+                let rejects = rejects_of(chunk, &entry.refused, &self.options);
+                return Ok(Sent { entry, rejects, was_loaded: false });
             }
         }
         let mut clean = match chunk.form {
@@ -282,7 +277,6 @@ impl Sender {
         if !clean {
             self.undo()?;
             if chunk.form == Form::Lines {
-                sent.was_strict = true;
                 caller.tuples(chunk)?;
             }
             sent.entry = Entry::of(chunk);
@@ -298,7 +292,6 @@ impl Sender {
         }
         self.end(chunk, &sent.entry)?;
         sent.rejects = rejects_of(chunk, &sent.entry.refused, &self.options);
-        sent.elapsed = begun.elapsed();
         Ok(sent)
     }
 

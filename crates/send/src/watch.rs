@@ -1,7 +1,7 @@
 //! The thread that looks at the server and its replicas while connections load.
 
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread::{JoinHandle, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,7 @@ use crate::pressure::{Gauge, Pressure};
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
+use job::pool;
 use job::progress::Progress;
 use server::replicas::{self, Replica};
 use server::{ConnectOptions, Interrupt, Session};
@@ -89,7 +90,7 @@ impl Watch {
     ) -> Result<(), Error> {
         let Some(eyes) = self.gauge.take().and_then(Eyes::open) else { return Ok(()) };
         let controller = Controller::new(limits.clone());
-        let samples = eyes.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let samples = pool::lock(&eyes.samples);
         let mut told = None;
         loop {
             interrupt.check()?;
@@ -124,7 +125,7 @@ impl Watch {
                 scope.spawn(|| {
                     failpoint::hit("thread.controller");
                     // A receiver cannot be shared between threads, a lock around it can.
-                    let samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
+                    let samples = pool::lock(samples);
                     controller.watch(&samples, interrupt, progress);
                 })
             });

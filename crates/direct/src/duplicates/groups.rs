@@ -4,11 +4,12 @@
 //! several, what becomes of a row depends on what became of others, so the members of all groups
 //! are put back into input order, for [`crate::duplicates::replay`].
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use job::failpoint;
 use job::options::OnDuplicate;
+use job::pool;
 use job::stop::Stop;
 use server::Interrupt;
 use sort::{EntryShape, RunStore, Runs, SortBuffer};
@@ -149,7 +150,7 @@ pub(crate) struct KeptOrder {
 
 impl KeptOrder {
     fn push(&self, range: usize, first: Place, last: Place) {
-        let mut ranges = self.ranges.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ranges = pool::lock(&self.ranges);
         ranges.push((range, first, last));
     }
 
@@ -159,7 +160,7 @@ impl KeptOrder {
 
     /// After all ranges.
     pub(crate) fn ended_kept(self) -> bool {
-        let mut ranges = self.ranges.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut ranges = pool::into_inner(self.ranges);
         ranges.sort_unstable();
         !self.is_broken.into_inner() && ranges.windows(2).all(|pair| pair[0].2 < pair[1].1)
     }

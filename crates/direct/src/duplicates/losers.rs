@@ -3,15 +3,15 @@
 //! They are written once and read front to back, so beyond a small share of memory they are a file
 //! without a name, with a checksum over the whole of it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use disk::File;
 use job::error::Error;
 use job::stop::Stop;
 use server::Interrupt;
 use sort::{KeyRange, Runs};
 
 use crate::duplicates::loser::Loser;
+use crate::duplicates::table::Table;
 
 /// Losers in a buffer.
 const BUFFER_LOSERS: usize = 1024;
@@ -22,14 +22,7 @@ const BUFFER_BYTES: usize = BUFFER_LOSERS * Loser::BYTES;
 pub(crate) struct Losers {
     count: u64,
     crc: u32,
-    kept: Kept,
-}
-
-#[derive(Debug)]
-enum Kept {
-    Memory(Vec<u8>),
-    /// In this folder.
-    File(File, PathBuf),
+    kept: Table<{ Loser::BYTES }>,
 }
 
 impl Losers {
@@ -44,25 +37,19 @@ impl Losers {
         interrupt: &Interrupt,
     ) -> Result<Losers, Stop> {
         let count = sorted.entries();
-        let bytes = count * Loser::BYTES as u64;
-        let in_memory = bytes <= memory_bytes_max as u64;
-        let mut kept = if in_memory {
-            Kept::Memory(Vec::with_capacity(bytes as usize))
-        } else {
-            let failed = Error::io("making a temporary file in", folder);
-            Kept::File(disk::unnamed(folder, "losers").map_err(failed)?, folder.to_owned())
-        };
+        let mut kept = Table::new(count, memory_bytes_max, folder)?;
         let all = KeyRange::all();
         let mut merge = sorted.merge(&all)?;
         let mut buffer = Vec::with_capacity(BUFFER_BYTES);
-        let (mut offset, mut crc) = (0, 0);
+        let (mut done, mut crc) = (0, 0);
         loop {
             let next = merge.next()?;
             buffer.extend_from_slice(next.map_or(&[], |(loser, _)| loser));
             if buffer.len() == BUFFER_BYTES || next.is_none() {
                 interrupt.check()?;
                 crc = crc32c::crc32c_append(crc, &buffer);
-                kept.append(&buffer, &mut offset)?;
+                kept.set(done, &buffer)?;
+                done += (buffer.len() / Loser::BYTES) as u64;
                 buffer.clear();
             }
             if next.is_none() {
@@ -105,19 +92,6 @@ impl Losers {
     }
 }
 
-impl Kept {
-    fn append(&mut self, bytes: &[u8], offset: &mut u64) -> Result<(), Error> {
-        match self {
-            Kept::Memory(kept) => kept.extend_from_slice(bytes),
-            Kept::File(file, folder) => file
-                .write_all_at(bytes, *offset)
-                .map_err(Error::io("writing a temporary file in", folder))?,
-        }
-        *offset += bytes.len() as u64;
-        Ok(())
-    }
-}
-
 /// Losers in input order, the next one in sight.
 pub(crate) struct LoserStream<'a> {
     losers: &'a Losers,
@@ -157,26 +131,17 @@ impl LoserStream<'_> {
 
     fn fill(&mut self) -> Result<(), Error> {
         let count = self.left.min(BUFFER_LOSERS as u64);
-        let start = (self.losers.count - self.left) * Loser::BYTES as u64;
-        let size = count as usize * Loser::BYTES;
-        self.buffer.resize(size, 0);
+        let Losers { count: all, kept, .. } = self.losers;
+        self.buffer.resize(count as usize * Loser::BYTES, 0);
         self.at = 0;
         if count == 0 {
             return Ok(());
         }
-        match &self.losers.kept {
-            Kept::Memory(kept) => {
-                self.buffer.copy_from_slice(&kept[start as usize..][..size]);
-            }
-            Kept::File(file, folder) => {
-                let failed = || Error::io("reading a temporary file in", folder);
-                file.read_exact_at(&mut self.buffer, start).map_err(failed())?;
-                self.crc = crc32c::crc32c_append(self.crc, &self.buffer);
-                if count == self.left && self.crc != self.losers.crc {
-                    let damaged = "its contents differ from those that were written";
-                    return Err(failed()(std::io::Error::other(damaged)));
-                }
-            }
+        kept.read(all - self.left, &mut self.buffer)?;
+        self.crc = crc32c::crc32c_append(self.crc, &self.buffer);
+        if count == self.left && self.crc != self.losers.crc {
+            let damaged = "its contents differ from those that were written";
+            return Err(kept.unreadable()(std::io::Error::other(damaged)));
         }
         self.left -= count;
         Ok(())
@@ -229,9 +194,8 @@ mod tests {
     #[test]
     fn a_file_that_was_damaged_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        let losers = losers(3000, 0, folder.path());
-        let Kept::File(file, _) = &losers.kept else { panic!("in memory") };
-        file.write_all_at(b"?", 2999 * Loser::BYTES as u64 + 30).unwrap();
+        let mut losers = losers(3000, 0, folder.path());
+        losers.kept.set(2999, &[b'?'; Loser::BYTES]).unwrap();
         let mut stream = losers.stream().unwrap();
         let outcome = (0..3000).find_map(|_| stream.step().err());
         assert!(

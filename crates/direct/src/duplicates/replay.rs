@@ -116,7 +116,7 @@ impl Replay {
             if let Some(holder) = Holder::from_bytes(self.holders.get(group)?)
                 && self.gone.get(holder.number)? == [0]
             {
-                self.gone.set(holder.number, [1])?;
+                self.gone.set(holder.number, &[1])?;
                 lose(Loser { place: holder.place, index, winner: place })?;
             }
         }
@@ -125,7 +125,7 @@ impl Replay {
 
     fn hold(&mut self, row: &[Member], number: u64) -> Result<(), Stop> {
         for &Member { place, group, .. } in row {
-            self.holders.set(group, Holder { place, number }.to_bytes())?;
+            self.holders.set(group, &Holder { place, number }.to_bytes())?;
         }
         Ok(())
     }

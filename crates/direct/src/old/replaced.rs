@@ -1,10 +1,11 @@
 //! Rows of the table that new ones replace.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use face::option::MEMORY;
 use job::error::Error;
+use job::pool;
 
 /// Bytes that a key takes besides its own: its place in the set, and what the allocator rounds up.
 const BYTES_BESIDES: usize = 56;
@@ -33,7 +34,7 @@ impl Replacing {
     ///
     /// Errors: there are more of them than memory has room for.
     pub(crate) fn add(&self, key: &[u8]) -> Result<(), Error> {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = pool::lock(&self.found);
         if found.keys.contains(key) {
             return Ok(());
         }
@@ -51,7 +52,7 @@ impl Replacing {
 
     /// After the last.
     pub(crate) fn finish(self) -> Replaced {
-        self.found.into_inner().unwrap_or_else(PoisonError::into_inner)
+        pool::into_inner(self.found)
     }
 }
 

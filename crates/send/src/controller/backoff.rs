@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::pressure::Pressure;
+use crate::retry;
 use job::settled::HeldBack;
 use server::replication::lag::{Following, Lag};
 
@@ -30,19 +31,6 @@ const FLOW_CONTROL_MAX: f64 = 0.1;
 
 /// Statements of others that may come to run beside the load: pt-online-schema-change's limit.
 const BUSY_MAX: u64 = 25;
-
-/// Why a chunk has to be loaded again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
-    /// Error 1213.
-    Deadlock,
-    /// Error 1205.
-    LockWait,
-    /// The connection broke, or the server went away.
-    Lost,
-    /// The server took no connection or statement for now, such as errors 1040, 1203 and 1317.
-    Refused,
-}
 
 /// The cause for fewer connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,13 +60,13 @@ impl Cause {
     }
 }
 
-impl From<Trouble> for Cause {
-    fn from(trouble: Trouble) -> Cause {
-        match trouble {
-            Trouble::Deadlock => Cause::Deadlock,
-            Trouble::LockWait => Cause::LockWait,
-            Trouble::Lost => Cause::Lost,
-            Trouble::Refused => Cause::Refused,
+impl From<retry::Cause> for Cause {
+    fn from(cause: retry::Cause) -> Cause {
+        match cause {
+            retry::Cause::Deadlock => Cause::Deadlock,
+            retry::Cause::LockWait => Cause::LockWait,
+            retry::Cause::Lost => Cause::Lost,
+            retry::Cause::Refused => Cause::Refused,
         }
     }
 }
@@ -116,9 +104,9 @@ impl Backoff {
     }
 
     /// A chunk has to be loaded again; the search wants `wanted` connections.
-    pub(super) fn troubled(&mut self, trouble: Trouble, wanted: usize, now: Duration) {
+    pub(super) fn troubled(&mut self, cause: retry::Cause, wanted: usize, now: Duration) {
         self.count(wanted, now);
-        let hold = self.hold(trouble.into());
+        let hold = self.hold(cause.into());
         hold.report.times += 1;
         hold.shrink(wanted, now);
     }

@@ -9,9 +9,9 @@
 use std::time::Duration;
 
 use crate::pressure::Pressure;
+use crate::retry::Cause;
 use server::replication::lag::{Following, Lag};
 
-use super::backoff::Trouble;
 use super::tuner::{Begun, Tuner};
 use super::{Limits, Settled};
 
@@ -158,7 +158,7 @@ fn run_observed(
         if let Some(lane) = &mut lanes[index]
             && lane.troubled
         {
-            tuner.troubled(Trouble::Deadlock, time(now));
+            tuner.troubled(Cause::Deadlock, time(now));
             lane.troubled = false;
             lane.left = 1.0;
             continue;

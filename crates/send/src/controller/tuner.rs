@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use crate::pressure::Pressure;
+use crate::retry::Cause;
 use job::settled::Settled;
 
-use super::backoff::{Backoff, Trouble};
+use super::backoff::Backoff;
 use super::rate::Rate;
 use super::sample::Sample;
 use super::search::Search;
@@ -43,7 +44,7 @@ pub(super) struct Tuner {
     /// Connections at work, and the seconds that all connections worked until `counted_at`.
     active: usize,
     active_max: usize,
-    lane_seconds: f64,
+    connection_seconds: f64,
     counted_at: Duration,
     rows: u64,
     bytes: u64,
@@ -55,7 +56,7 @@ pub(super) struct Tuner {
 pub(super) struct Begun {
     pub(super) batch: Batch,
     at: Duration,
-    lane_seconds: f64,
+    connection_seconds: f64,
     /// Bytes of the rate.
     taken: f64,
 }
@@ -82,7 +83,7 @@ impl Tuner {
             rate: limits.rate_bytes.map(|bytes| Rate::new(bytes, limits.portion_bytes)),
             active: 0,
             active_max: 0,
-            lane_seconds: 0.0,
+            connection_seconds: 0.0,
             counted_at: Duration::ZERO,
             rows: 0,
             bytes: 0,
@@ -90,9 +91,9 @@ impl Tuner {
         }
     }
 
-    /// How long connection `lane` has to wait at least; zero if it may go.
-    pub(super) fn wait(&self, lane: usize, now: Duration) -> Duration {
-        if lane >= self.connections() {
+    /// How long connection `number` has to wait at least; zero if it may go.
+    pub(super) fn wait(&self, number: usize, now: Duration) -> Duration {
+        if number >= self.connections() {
             return IDLE;
         }
         self.rate.as_ref().map_or(Duration::ZERO, |rate| rate.wait(now))
@@ -111,7 +112,7 @@ impl Tuner {
         let taken = self.rate.as_mut().map_or(0.0, |rate| rate.take(now));
         let rows = self.statement.as_mut().map_or(usize::MAX, Statement::next);
         let batch = Batch { rows, bytes: self.batch_bytes_max };
-        Begun { batch, at: now, lane_seconds: self.lane_seconds, taken }
+        Begun { batch, at: now, connection_seconds: self.connection_seconds, taken }
     }
 
     /// The chunk is committed.
@@ -127,7 +128,7 @@ impl Tuner {
         if rows == 0 || took.is_zero() {
             return;
         }
-        let beside = (self.lane_seconds - begun.lane_seconds) / took.as_secs_f64();
+        let beside = (self.connection_seconds - begun.connection_seconds) / took.as_secs_f64();
         let sample = Sample::new(bytes, took, beside);
         let usual = self.statement.as_ref().map_or(usize::MAX, Statement::best);
         if let Some(statement) = &mut self.statement {
@@ -154,8 +155,8 @@ impl Tuner {
     }
 
     /// The chunk has to be loaded again.
-    pub(super) fn troubled(&mut self, trouble: Trouble, now: Duration) {
-        self.backoff.troubled(trouble, self.search.connections(), now);
+    pub(super) fn troubled(&mut self, cause: Cause, now: Duration) {
+        self.backoff.troubled(cause, self.search.connections(), now);
     }
 
     /// Takes note of what the server suffers.
@@ -188,7 +189,8 @@ impl Tuner {
 
     /// Adds up the connections' time until `now`.
     fn count(&mut self, now: Duration) {
-        self.lane_seconds += self.active as f64 * now.saturating_sub(self.counted_at).as_secs_f64();
+        self.connection_seconds +=
+            self.active as f64 * now.saturating_sub(self.counted_at).as_secs_f64();
         self.counted_at = now;
     }
 }

@@ -190,7 +190,7 @@ fn both_forms_load_the_same_rows_and_write_them_down() {
         let mut chunk = chunk(3, form, &["1\tone", "2\t\\N", "3\tthree's", "4\tpassword"]);
         let mut notes = Notes::default();
         let sent = scene.sender().send(&mut chunk, BATCH, &mut notes).unwrap();
-        assert!(!sent.was_loaded && !sent.was_strict && notes.causes.is_empty());
+        assert!(!sent.was_loaded && !notes.was_asked_for_tuples && notes.causes.is_empty());
         assert_eq!(scene.rows(), ["1\tone", "2\t\\N", "3\tthree's", "4\tpassword"]);
         assert_eq!(scene.entries(), std::slice::from_ref(&sent.entry));
         assert_eq!((sent.entry.ordinal, sent.entry.rows, sent.entry.duplicates), (3, 4, 0));

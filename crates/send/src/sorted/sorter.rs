@@ -1,7 +1,7 @@
 //! One reading of the input: every row into sorted runs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use encode::entries::Entries;
 use encode::long_records::LongRecords;
@@ -56,16 +56,12 @@ pub(super) fn sort(sorting: &Sorting<'_>, mut source: Box<dyn Source>) -> Result
     let outcome = pool::run(sorting.memory.threads, || stage.work(), || stage.reading.close());
     let SortStage { stores: [store], origins, bytes, is_numbered, reading, .. } = stage;
     let rows_read = reading.tally().rows_read();
-    let mut source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut source = pool::into_inner(source);
     if is_numbered.into_inner() {
         source.restart()?;
         return Ok(Sorted::NotSorted(source));
     }
-    match outcome {
-        Ok(()) => {}
-        Err(Stop::Failed(error)) => return Err(error),
-        Err(_) => return Err(Error::Internal("sorting stopped without a reason".to_owned())),
-    }
+    outcome.map_err(|stop| stop.into_error("sorting"))?;
     let runs = store.finish()?;
     let count = runs.stats().entries;
     tally::check(rows_read, count, 0)?;
@@ -73,7 +69,7 @@ pub(super) fn sort(sorting: &Sorting<'_>, mut source: Box<dyn Source>) -> Result
         count,
         spilled_bytes: runs.stats().spilled_file_bytes,
         runs,
-        origins: origins.into_inner().unwrap_or_else(PoisonError::into_inner),
+        origins: pool::into_inner(origins),
         chunk_bytes: sorting.memory.chunk_bytes,
     };
     Ok(Sorted::Rows(Box::new(SortedSource::new(Arc::new(rows), source, bytes.into_inner()))))
@@ -118,7 +114,7 @@ impl SortStage<'_> {
     }
 
     fn note(&self, ordinal: u64, origin: Origin) {
-        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut origins = pool::lock(&self.origins);
         let at = ordinal as usize;
         if origins.len() <= at {
             origins.resize(at + 1, Origin::default());

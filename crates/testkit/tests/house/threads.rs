@@ -29,14 +29,14 @@ const OTHERS: [(&str, usize); 10] = [
     ("crates/job/src/pool.rs", 2),
 ];
 /// Who uses the pool, and the places of the work that each gives to it.
-const POOLS: [(&str, &[&str]); 11] = [
+const POOLS: [(&str, &[&str]); 10] = [
     // Also "thread.lines" and "thread.compare", which those that use the pass give it.
     ("crates/check/src/pass.rs", &["thread.judge"]),
-    ("crates/direct/src/adopted.rs", &["thread.adopted"]),
     ("crates/direct/src/attempt.rs", &["thread.rows", "thread.indexes"]),
     ("crates/direct/src/duplicates/resolve.rs", &["thread.groups"]),
     ("crates/direct/src/duplicates/rounds.rs", &["thread.collect"]),
-    ("crates/direct/src/stamp.rs", &["thread.stamp"]),
+    // Also "thread.stamp".
+    ("crates/direct/src/page_pass.rs", &["thread.adopted"]),
     ("crates/load/src/several/lines_read.rs", &["thread.entities"]),
     ("crates/load/src/several/shares.rs", &["thread.ids"]),
     ("crates/send/src/connections.rs", &["thread.lane"]),

@@ -17,8 +17,9 @@ fn refused_rows_are_found_one_by_one() {
         for batch in [BATCH, ONE_BATCH, Batch { rows: 1, bytes: 1 }] {
             let columns = format!("{COLUMNS}, CONSTRAINT good CHECK (b <> 'bad')");
             let mut scene = Scene::new(server, &columns, &NAMES, OnDuplicate::Fail);
-            let sent = send(&scene, form, batch, &lines).unwrap();
-            assert_eq!(sent.was_strict, form == Form::Lines);
+            let mut notes = Notes::default();
+            let sent = scene.sender().send(&mut chunk(0, form, &lines), batch, &mut notes).unwrap();
+            assert_eq!(notes.was_asked_for_tuples, form == Form::Lines);
             assert_eq!(scene.rows(), ["0\ta", "1\ta", "3\ta", "4\ta", "7\ta"]);
             let at: Vec<u64> = sent.rejects.iter().map(|r| r.position.line).collect();
             assert_eq!(at, [3, 6, 7, 9]);
@@ -158,11 +159,12 @@ fn each_rule_leaves_the_rows_that_it_should() {
                 let table = scene.target.quoted();
                 let insert = format!("INSERT INTO {table} VALUES (1, 'old'), (3, 'old')");
                 scene.session.exec(&insert).unwrap();
-                let sent = send(&scene, form, batch, &lines).unwrap();
+                let (mut chunk, mut notes) = (chunk(0, form, &lines), Notes::default());
+                let sent = scene.sender().send(&mut chunk, batch, &mut notes).unwrap();
                 assert_eq!(scene.rows(), expected, "{rule:?} {form:?} {batch:?}");
                 let seen = (sent.entry.rows, sent.entry.duplicates);
                 assert_eq!(seen, counts, "{rule:?} {form:?} {batch:?}");
-                assert!(sent.rejects.is_empty() && !sent.was_strict);
+                assert!(sent.rejects.is_empty() && !notes.was_asked_for_tuples);
                 assert_eq!(scene.entries(), [sent.entry]);
             }
         }
