@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! driver -> database (server_options, uri) -> connection (info, objects) -> statement -> ingest -> program
-//!                                                                                     -> result (result_set, batches, column)
+//!                                                                                     -> result (result_queue, result_set, batches, column)
 //! ```
 //!
 //! Bulk loads run the program `inrush` as a process of its own: a crash of a load stays outside the process
@@ -21,6 +21,7 @@ mod ingest;
 mod objects;
 mod program;
 mod result;
+mod result_queue;
 mod result_set;
 mod server_options;
 mod shared;

@@ -1,7 +1,5 @@
 //! The result of a statement.
 
-mod queue;
-
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -12,9 +10,9 @@ use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use server::Session;
 
-pub(crate) use self::queue::Queue;
 use crate::batches::{self, Batches};
 use crate::errors::{error, of_server};
+use crate::result_queue::Queue;
 use crate::result_set::{self, ResultColumn};
 use crate::server_options::TIME_ZONE;
 use crate::shared::Shared;

@@ -6,7 +6,7 @@ use adbc_core::error::Result;
 use server::Session;
 
 use crate::errors::of_server;
-use crate::result::Queue;
+use crate::result_queue::Queue;
 use crate::server_options::ServerOptions;
 use crate::work::Work;
 
