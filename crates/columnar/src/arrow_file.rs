@@ -13,7 +13,7 @@ use arrow_schema::SchemaRef;
 use sources::FoundInput;
 
 use self::messages::{Messages, Stored};
-use crate::file::{Decoded, OpenPart, Part, TypedFile};
+use crate::file::{Decoded, OpenPart, Part, TypedFile, are_plain};
 use crate::guard::{Problem, guard, problem};
 
 /// An open Arrow file.
@@ -111,6 +111,10 @@ impl TypedFile for ArrowFile {
 
     fn reader_bytes(&self) -> Result<u64, Problem> {
         self.messages.largest()
+    }
+
+    fn has_alike_parts(&self) -> bool {
+        are_plain(self.schema())
     }
 
     fn part_name(&self) -> &'static str {

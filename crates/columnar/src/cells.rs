@@ -74,6 +74,23 @@ pub(crate) fn column(
     }
 }
 
+/// The rows of parts of a file, one behind the other.
+///
+/// Errors: as [`column`]; arrays of different types.
+pub(crate) fn joined(parts: Vec<Vec<Decoded>>, bytes_max: u64) -> Result<Vec<Decoded>, Problem> {
+    let columns = parts.first().map_or(0, Vec::len);
+    let column = |at: usize| {
+        let array = |part: &Vec<Decoded>| match part.get(at) {
+            Some(Decoded::Array(array)) => plain(array, bytes_max),
+            _ => Err("its parts cannot be joined".to_owned()),
+        };
+        let arrays = parts.iter().map(array).collect::<Result<Vec<ArrayRef>, _>>()?;
+        let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+        arrow_select::concat::concat(&arrays).map(Decoded::Array).map_err(problem)
+    };
+    (0..columns).map(column).collect()
+}
+
 fn of_array(
     array: &ArrayRef,
     field: &Field,
@@ -112,6 +129,7 @@ fn made(
             let cells = numbers::integers(array);
             match sql_type {
                 Some(SqlType::Bit { .. }) => numbers::bits(cells),
+                Some(SqlType::Year) => numbers::years(cells),
                 _ => cells.into(),
             }
         }

@@ -100,6 +100,10 @@ impl TypedFile for ExcelFile {
         Ok(self.sheet.bytes())
     }
 
+    fn has_alike_parts(&self) -> bool {
+        false
+    }
+
     fn part_name(&self) -> &'static str {
         "rows"
     }

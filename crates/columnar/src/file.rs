@@ -34,6 +34,11 @@ pub(crate) fn fingerprint(of: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(of, |of, byte| (of ^ u64::from(*byte)).wrapping_mul(PRIME))
 }
 
+/// True if no column has lists, structs or maps, whose arrays may differ from part to part.
+pub(crate) fn are_plain(schema: &SchemaRef) -> bool {
+    !schema.fields().iter().any(|field| field.data_type().is_nested())
+}
+
 /// Decoded rows of a column.
 pub(crate) enum Decoded {
     /// Values of one type.
@@ -71,6 +76,9 @@ pub(crate) trait TypedFile: Any + Send + Sync {
 
     /// Memory that a part takes with all columns, in bytes; an estimate.
     fn reader_bytes(&self) -> Result<u64, Problem>;
+
+    /// True if rows of several parts can be read as one array of each column.
+    fn has_alike_parts(&self) -> bool;
 
     /// The name of a part, for messages.
     fn part_name(&self) -> &'static str;

@@ -27,7 +27,9 @@ pub(crate) fn guard<T>(work: impl FnOnce() -> Result<T, Problem>) -> Result<T, P
     })
 }
 
-/// The text of a reader's error.
+/// The text of a reader's error, in one line.
 pub(crate) fn problem(error: impl std::fmt::Display) -> Problem {
-    error.to_string()
+    // Errors of Arrow's tables name the table in lines of their own.
+    let text = error.to_string();
+    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }

@@ -76,7 +76,8 @@ impl Kind {
         let kind = Kind::of_file(first);
         let Some(other) = files.find(|path| Kind::of_file(path) != kind) else { return Ok(kind) };
         let name = |path: &Path| match Kind::of_file(path) {
-            Some(kind) => format!("{} is a {} file", path.display(), kind.name()),
+            Some(Kind::Parquet) => format!("{} is a Parquet file", path.display()),
+            Some(kind) => format!("{} is an {} file", path.display(), kind.name()),
             None => format!("{} is not", path.display()),
         };
         let (first, other) = if kind.is_some() { (first, other) } else { (other, first) };

@@ -24,7 +24,7 @@ use sources::FoundInput;
 use self::int96::WithNanos;
 use self::part::RowGroup;
 use self::positioned::Positioned;
-use crate::file::{OpenPart, Part, TypedFile, fingerprint};
+use crate::file::{OpenPart, Part, TypedFile, are_plain, fingerprint};
 use crate::guard::{Problem, guard, problem};
 use crate::page_headers::Pages;
 
@@ -43,6 +43,8 @@ pub(crate) struct ParquetFile {
     nanos: Option<(ArrowReaderMetadata, Vec<usize>)>,
     /// Fingerprint of the footer, which has sizes, places and often the least and largest values.
     fingerprint: u64,
+    /// Some of its columns are encrypted.
+    has_encrypted: bool,
     /// The pages of the columns of row groups that were examined.
     pages: Mutex<HashMap<(usize, usize), Pages>>,
 }
@@ -81,7 +83,9 @@ impl ParquetFile {
         let metadata = read_as(TimeUnit::Microsecond).unwrap_or(plain);
         let schema = geometry::with_srids(&calendar::marked(&metadata)?, &metadata);
         let fingerprint = fingerprint(input.bytes(), &footer);
-        Ok(ParquetFile { input, metadata, schema, nanos, fingerprint, pages: Mutex::default() })
+        let has_encrypted = footer::has_encrypted_columns(&footer);
+        let pages = Mutex::default();
+        Ok(ParquetFile { input, metadata, schema, nanos, fingerprint, has_encrypted, pages })
     }
 
     fn groups(&self) -> &ParquetMetaData {
@@ -115,7 +119,10 @@ impl ParquetFile {
                 _ => Err("its pages have other numbers of values than its column".to_owned()),
             }
         });
-        let pages = pages.map_err(|problem| format!("column `{name}`: {problem}"))?;
+        let pages = pages.map_err(|problem| match self.has_encrypted {
+            true => format!("column `{name}`: it is encrypted, which is not supported"),
+            false => format!("column `{name}`: {problem}"),
+        })?;
         known.insert((group, leaf), pages);
         Ok(pages)
     }
@@ -253,6 +260,11 @@ impl TypedFile for ParquetFile {
         }
         let columns: Vec<usize> = (0..self.schema().fields().len()).collect();
         self.decoding_bytes(0, &columns)
+    }
+
+    fn has_alike_parts(&self) -> bool {
+        // INT96 has units by row group.
+        self.nanos.is_none() && are_plain(self.schema())
     }
 
     fn part_name(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use face::option::MISSING_NULL;
 use sources::{Error, FoundInput, PartPlace, Result};
 
@@ -64,6 +64,17 @@ impl OpenFile {
         self.sheet.clone().unwrap_or_else(|| Arc::new(self.file.place(part)))
     }
 
+    /// The place of rows that are in several parts.
+    pub(crate) fn place_of(&self, first: usize, last: usize) -> Arc<PartPlace> {
+        if first == last {
+            return self.place(first);
+        }
+        let one = self.file.part_name();
+        let plural = if one.ends_with('h') { "es" } else { "s" };
+        let name = format!("{one}{plural} {} to {}", first + 1, last + 1);
+        Arc::new(PartPlace { name, cells: None })
+    }
+
     /// The columns of this file that some of the input's are; None for one that it lacks.
     pub(crate) fn columns(&self, of_input: &[usize]) -> Vec<Option<usize>> {
         of_input.iter().map(|column| self.columns[*column]).collect()
@@ -122,11 +133,29 @@ impl Shared {
             return Ok(Arc::clone(self.open(0)?.file.schema()));
         }
         let mut schema = Arc::clone(self.open_new(0)?.schema());
-        let others = (1..self.files.len()).filter(|index| self.files[*index].bytes().is_some());
-        for index in others {
-            schema = with_columns(&schema, self.open_new(index as u32)?.schema());
+        for index in self.others() {
+            schema = with_columns(&schema, self.open_new(index)?.schema());
         }
+        let schema = self.with_types(schema)?;
         Ok(Arc::clone(self.schema.get_or_init(|| schema)))
+    }
+
+    /// Files behind the first that are no pipes.
+    fn others(&self) -> impl Iterator<Item = u32> {
+        (1..self.files.len())
+            .filter(|index| self.files[*index].bytes().is_some())
+            .map(|index| index as u32)
+    }
+
+    /// The columns, of which those without a value in the first file have the type of another file.
+    fn with_types(&self, mut schema: SchemaRef) -> Result<SchemaRef> {
+        for index in self.others() {
+            if !schema.fields().iter().any(|field| is_null(field)) {
+                break;
+            }
+            schema = with_types(&schema, self.open_new(index)?.schema(), self.matching);
+        }
+        Ok(schema)
     }
 
     /// The file of this index, opened if it is not.
@@ -144,8 +173,14 @@ impl Shared {
             open.remove(0);
         }
         let file = self.open_new(index)?;
-        let schema = self.schema.get_or_init(|| Arc::clone(file.schema()));
-        let columns = columns(schema, file.schema(), self.matching);
+        let schema = match self.schema.get() {
+            Some(schema) => Arc::clone(schema),
+            None => {
+                let schema = self.with_types(Arc::clone(file.schema()))?;
+                Arc::clone(self.schema.get_or_init(|| schema))
+            }
+        };
+        let columns = columns(&schema, file.schema(), self.matching);
         let columns = columns.map_err(|problem| self.error(index, String::new(), problem))?;
         let file = Arc::new(OpenFile::new(file, columns));
         open.push((index, Arc::clone(&file)));
@@ -159,6 +194,10 @@ impl Shared {
             Kind::Arrow => ArrowFile::open(found)?.map(|file| Box::new(file) as _),
             Kind::Excel => open_sheet(found, &self.sheet, self.memory_bytes / SHEET_SHARE)?,
         };
+        let file = file.and_then(|file| match file.schema().fields().is_empty() {
+            true => Err("it has no columns".to_owned()),
+            false => Ok(file),
+        });
         file.map_err(|problem| self.error(index, String::new(), problem))
     }
 
@@ -205,6 +244,23 @@ fn with_columns(schema: &SchemaRef, other: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
+/// The columns of a schema, of which those without a type have that of another file.
+fn with_types(schema: &SchemaRef, other: &SchemaRef, matching: ColumnMatching) -> SchemaRef {
+    let typed = |(at, field): (usize, &FieldRef)| {
+        let same = match matching {
+            ColumnMatching::ByPosition => other.fields().get(at),
+            ColumnMatching::ByName | ColumnMatching::ByNameOrNull => {
+                other.fields().find(field.name()).map(|(_, field)| field)
+            }
+        };
+        match same.filter(|_| is_null(field)) {
+            Some(same) => Arc::new(Field::clone(same).with_name(field.name())),
+            None => Arc::clone(field),
+        }
+    };
+    Arc::new(Schema::new(schema.fields().iter().enumerate().map(typed).collect::<Vec<_>>()))
+}
+
 /// The column of a file that each of the input's is; None for one that it lacks.
 ///
 /// Errors: a column that one of both lacks and may not lack, or that has another type.
@@ -234,7 +290,7 @@ fn columns(
             ));
         };
         let (expected, seen) = (field.data_type(), file.field(place).data_type());
-        if !is_same(expected, seen) {
+        if !is_null(file.field(place)) && !is_same(expected, seen) {
             return Err(format!(
                 "column `{}` is {seen}, and {expected} in a file before",
                 file.field(place).name()
@@ -249,6 +305,11 @@ fn columns(
             file.field(at).name()
         )),
     }
+}
+
+/// True if a column has no type, as its writer saw no value.
+fn is_null(field: &Field) -> bool {
+    *field.data_type() == DataType::Null
 }
 
 /// True if values of two types are read alike.

@@ -280,26 +280,44 @@ impl ColumnarSource {
             self.facts.bytes_read.store(read, Ordering::Relaxed);
             return Ok(false);
         };
-        let bytes = self.facts.read_as.chunk_bytes as u64;
-        let columns = self.projection.columns.len() as u64;
-        let rows = (bytes / part.row_bytes.max(1))
-            .min(VALUES_MAX / columns.max(1))
-            .max(1)
-            .min(part.rows - self.row);
+        let mut bytes = self.facts.read_as.chunk_bytes as u64;
+        let mut rows_max = (VALUES_MAX / (self.projection.columns.len() as u64).max(1)).max(1);
+        let rows = (bytes / part.row_bytes.max(1)).min(rows_max).max(1).min(part.rows - self.row);
         chunk.ordinal = self.ordinal;
         chunk.file = self.file;
         chunk.first_record = Some(part.first_row.unwrap_or(self.rows_before) + self.row);
-        chunk.part = Some(self.shared.open(self.file)?.place(self.part));
-        for number in [self.part as u64, self.row, rows, part.fingerprint] {
-            chunk.bytes.extend_from_slice(&number.to_le_bytes());
+        let (open, first) = (self.shared.open(self.file)?, self.part);
+        self.take(chunk, &part, rows);
+        // Parts of few rows share a chunk: each chunk is a transaction, or fills pages of its own.
+        let (mut part, mut last, mut rows) = (part, first, rows);
+        while self.row == part.rows && open.file.has_alike_parts() {
+            bytes = bytes.saturating_sub(rows.saturating_mul(part.row_bytes));
+            rows_max = rows_max.saturating_sub(rows);
+            let is_room = |next: &Part| {
+                next.rows <= rows_max && next.rows.saturating_mul(next.row_bytes) <= bytes
+            };
+            let next = self.current()?.filter(is_room).filter(|_| self.file == chunk.file);
+            let Some(next) = next else { break };
+            (part, last, rows) = (next, self.part, next.rows);
+            self.take(chunk, &part, rows);
         }
-        self.row += rows;
+        chunk.part = Some(open.place_of(first, last));
         self.ordinal += 1;
         let of_part = (part.end.saturating_sub(self.part_start) as f64
             * (self.row as f64 / part.rows as f64)) as u64;
         let read = self.bytes_before + self.part_start + of_part;
         self.facts.bytes_read.store(read, Ordering::Relaxed);
         Ok(true)
+    }
+}
+
+impl ColumnarSource {
+    /// Takes rows of the part at hand into a chunk.
+    fn take(&mut self, chunk: &mut Chunk, part: &Part, rows: u64) {
+        for number in [self.part as u64, self.row, rows, part.fingerprint] {
+            chunk.bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        self.row += rows;
     }
 }
 
@@ -362,33 +380,41 @@ struct ColumnReader {
 }
 
 impl ColumnReader {
-    fn columns(
-        &self,
-        open: &OpenFile,
-        file: u32,
-        [part, row, rows, _]: [u64; 4],
-    ) -> Result<Vec<TypedColumn>> {
-        let of_part = || format!(", {} {}", open.file.part_name(), part + 1);
+    fn columns(&self, open: &OpenFile, chunk: &Chunk) -> Result<Vec<TypedColumn>> {
+        let file = chunk.file;
+        let name = chunk.part.as_ref().map_or("", |part| part.name.as_str());
         let wanted = open.columns(&self.projection.columns);
         let mut ascending: Vec<usize> = wanted.iter().copied().flatten().collect();
         ascending.sort_unstable();
         let shared = &self.shared;
-        let key = PartKey { file, part: part as usize, columns: ascending };
-        let decoded = shared.parts.read(&key, &*open.file, row..row + rows);
-        let decoded = decoded.map_err(|problem| shared.error(file, of_part(), problem))?;
+        let bytes_max = shared.parts.room().bytes();
+        let (mut parts, mut rows_read) = (Vec::new(), 0);
+        for [part, row, rows, _] in places_of(&chunk.bytes) {
+            let key = PartKey { file, part: part as usize, columns: ascending.clone() };
+            let decoded = shared.parts.read(&key, &*open.file, row..row + rows);
+            let of_part = || format!(", {} {}", open.file.part_name(), part + 1);
+            parts.push(decoded.map_err(|problem| shared.error(file, of_part(), problem))?);
+            rows_read += rows;
+        }
+        let decoded = match parts.len() {
+            1 => Ok(parts.remove(0)),
+            _ => guard(|| cells::joined(parts, bytes_max)),
+        };
+        let decoded =
+            decoded.map_err(|problem| shared.error(file, format!(", {name}"), problem))?;
         let column = |field: &Option<(usize, Option<SqlType>)>| {
             let place = field.as_ref().and_then(|(at, sql_type)| Some((wanted[*at]?, sql_type)));
             let Some((column, sql_type)) = place else {
-                return Ok(TypedColumn::from(Cells::Null(rows as usize)));
+                return Ok(TypedColumn::from(Cells::Null(rows_read as usize)));
             };
             let field = open.file.schema().field(column);
-            let column = key.columns.binary_search(&column).ok().and_then(|at| decoded.get(at));
+            let column = ascending.binary_search(&column).ok().and_then(|at| decoded.get(at));
             let cells = guard(|| {
                 let column = column.ok_or_else(|| Problem::from("it was not decoded"))?;
-                cells::column(column, field, sql_type.as_ref(), shared.parts.room().bytes())
+                cells::column(column, field, sql_type.as_ref(), bytes_max)
             });
             cells.map_err(|problem| {
-                let place = format!("{}, column `{}`", of_part(), field.name());
+                let place = format!(", {name}, column `{}`", field.name());
                 shared.error(file, place, problem)
             })
         };
@@ -398,16 +424,17 @@ impl ColumnReader {
 
 impl Reader for ColumnReader {
     fn read(&mut self, chunk: &Chunk, batch: &mut Batch) -> Result<()> {
-        let numbers = place_of(&chunk.bytes).ok_or_else(|| {
-            Error::Sorted("a chunk of typed rows has no place in its file".to_owned())
-        })?;
+        let rows: u64 = places_of(&chunk.bytes).map(|[_, _, rows, _]| rows).sum();
+        if rows == 0 {
+            return Err(Error::Sorted("a chunk of typed rows has no place in its file".to_owned()));
+        }
         if self.projection.fields.is_empty() {
             self.projection = Arc::new(Projection::new(&self.shared, &[])?);
         }
         let open = self.shared.open(chunk.file)?;
-        let columns = self.columns(&open, chunk.file, numbers)?;
+        let columns = self.columns(&open, chunk)?;
         open.file.check_unchanged()?;
-        batch.typed().replace(numbers[2] as usize, columns);
+        batch.typed().replace(rows as usize, columns);
         batch.typed().set_form(self.form.clone());
         Ok(())
     }
@@ -427,9 +454,9 @@ fn words(kind: Kind, options: &ColumnarOptions) -> String {
     format!("{} files{how}{sheet}", kind.name())
 }
 
-/// Part, first row and number of rows of a chunk, and the part's fingerprint.
-fn place_of(bytes: &[u8]) -> Option<[u64; 4]> {
+/// The parts of a chunk: part, first row and number of rows, and the part's fingerprint.
+fn places_of(bytes: &[u8]) -> impl Iterator<Item = [u64; 4]> {
     let (numbers, _) = bytes.as_chunks::<8>();
-    let numbers: [[u8; 8]; 4] = numbers.try_into().ok()?;
-    Some(numbers.map(u64::from_le_bytes))
+    let (places, _) = numbers.as_chunks::<4>();
+    places.iter().map(|place| place.map(u64::from_le_bytes))
 }

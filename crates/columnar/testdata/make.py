@@ -3,6 +3,7 @@
 
 All files have the rows of values.tsv, which is made from the values themselves."""
 
+import base64
 import datetime as dt
 import decimal
 import json
@@ -12,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as encryption
 
 ROWS = range(20)
 DAY = dt.date(2024, 2, 25)
@@ -75,6 +77,31 @@ with pa.ipc.new_stream("pyarrow.arrows", rows.schema) as out:
 
 few = pa.table({"i": pa.array([7, 8, 9], pa.int32()), "s": ["a", "b", "c"], "more": [0.5, 1.5, 2.5]})
 pq.write_table(few, "other/three-columns.parquet")
+odd = pa.table([pa.array([number]) for number in (1, 2, 3, 4)], names=["id", "ID", "", "end "])
+pq.write_table(odd, "other/odd-names.parquet")
+
+
+class Keys(encryption.KmsClient):
+    """Keys that are their own names."""
+
+    def __init__(self, _):
+        super().__init__()
+
+    def wrap_key(self, key, master):
+        return base64.b64encode(master.encode() + key)
+
+    def unwrap_key(self, wrapped, master):
+        return base64.b64decode(wrapped)[len(master) :]
+
+
+# The column b is encrypted, the footer is not.
+secret = pa.table({"id": [1, 2, 3], "b": ["a", "b", "c"]})
+master = "0123456789012345"
+encrypted = encryption.EncryptionConfiguration(footer_key=master, column_keys={master: ["b"]}, plaintext_footer=True)
+factory = encryption.CryptoFactory(Keys)
+keys = factory.file_encryption_properties(encryption.KmsConnectionConfig(), encrypted)
+with pq.ParquetWriter("other/encrypted-column.parquet", secret.schema, encryption_properties=keys) as out:
+    out.write_table(secret)
 
 # INT96 with digits below microseconds, and moments: three columns of one value, to columns of three types.
 FIRST = 1_709_200_800_000_000_000

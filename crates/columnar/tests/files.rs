@@ -13,7 +13,7 @@ use sources::{Batch, Chunk, ReadAs, Reader, SourceExt as _};
 use values::{SqlType, TextType};
 
 use crate::tables::{nanos, one};
-use crate::writing::{All, arrow_file, arrow_stream, open, parquet, read};
+use crate::writing::{All, arrow_file, arrow_stream, open, parquet, read, read_in_chunks};
 
 fn text() -> SqlType {
     let text =
@@ -90,6 +90,87 @@ fn files_with_other_columns_are_refused_before_anything_is_read() {
         text.contains("a.parquet is a Parquet file") && text.contains("d.csv is not"),
         "{text}"
     );
+}
+
+/// Writers make a column without a type of values that are all NULL, as pandas does.
+#[test]
+fn a_column_without_a_type_has_that_of_another_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let fields = [("id", DataType::Int32), ("name", DataType::Null)];
+    let fields = fields.map(|(name, data_type)| Field::new(name, data_type, true));
+    let arrays: Vec<ArrayRef> =
+        vec![Arc::new(Int32Array::from(vec![3])), Arc::new(NullArray::new(1))];
+    let untyped = RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), arrays);
+    let (a, b) = (people(&[1]), untyped.unwrap());
+    let [a, b] = [("a.parquet", a), ("b.parquet", b)].map(|(name, it)| write(&folder, name, &it));
+    for (files, ids) in [([&a, &b], ["1", "3"]), ([&b, &a], ["3", "1"])] {
+        let rows = read(&files.map(Clone::clone), &[Some(INT), Some(text())]).unwrap();
+        let name = |id: &str| (id == "1").then(|| "n1".to_owned());
+        assert_eq!(rows, ids.map(|id| vec![Some(id.to_owned()), name(id)]));
+        // Values of the other file are no dates.
+        let mut source = open(&files.map(Clone::clone)).unwrap();
+        let columns = vec![Some(SqlType::Date), Some(text())];
+        assert!(source.begin(ReadAs { columns, ..ReadAs::default() }).is_err());
+    }
+}
+
+/// Each row group was sent by a transaction of its own: 40 rows a second.
+#[test]
+fn parts_of_few_rows_share_a_chunk() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.arrow");
+    let batches: Vec<RecordBatch> = (0..50).map(|id| people(&[id, id + 100])).collect();
+    arrow_file(&path, &batches, None);
+    let columns = [Some(INT), Some(text())];
+    let rows = read_in_chunks(std::slice::from_ref(&path), &columns, 1 << 20).unwrap();
+    let ids = (0..50).flat_map(|id| [id, id + 100]);
+    let row = |id: i32| vec![Some(id.to_string()), Some(format!("n{id}"))];
+    assert_eq!(rows, ids.map(row).collect::<Vec<_>>());
+    let chunks = |chunk_bytes| {
+        let mut source = open(std::slice::from_ref(&path)).unwrap();
+        let columns = columns.to_vec();
+        source.begin(ReadAs { columns, chunk_bytes, ..ReadAs::default() }).unwrap();
+        let (mut chunk, mut chunks) = (Chunk::default(), Vec::new());
+        while source.next_chunk(&mut chunk).unwrap() {
+            chunks.push((chunk.first_record.unwrap(), chunk.part.as_ref().unwrap().name.clone()));
+        }
+        chunks
+    };
+    assert_eq!(chunks(1 << 20), [(0, "record batches 1 to 50".to_owned())]);
+    // Little memory means few rows.
+    assert_eq!(
+        chunks(1)[..2],
+        [(0, "record batch 1".to_owned()), (1, "record batch 1".to_owned())]
+    );
+}
+
+#[test]
+fn a_file_without_columns_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = RecordBatchOptions::new().with_row_count(Some(3));
+    let none = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options);
+    let path = folder.path().join("a.arrow");
+    arrow_file(&path, &[none.unwrap()], None);
+    let error = open(&[path]).err().unwrap().to_string();
+    assert!(error.ends_with("a.arrow: it has no columns"), "{error}");
+}
+
+#[test]
+fn an_encrypted_column_is_refused_by_name() {
+    let file = "testdata/other/encrypted-column.parquet";
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file);
+    let error = open(&[path]).err().unwrap().to_string();
+    assert!(error.ends_with("column `b`: it is encrypted, which is not supported"), "{error}");
+}
+
+#[test]
+fn a_year_of_0_is_the_year_0000() {
+    let folder = tempfile::tempdir().unwrap();
+    let path =
+        write(&folder, "a.parquet", &one("y", Arc::new(UInt16Array::from(vec![0, 99, 2155]))));
+    let rows = read(&[path], &[Some(SqlType::Year)]).unwrap().concat();
+    let rows: Vec<String> = rows.into_iter().flatten().collect();
+    assert_eq!(rows, ["0000", "!99", "2155"]);
 }
 
 #[test]

@@ -70,8 +70,6 @@ impl<'a> PageSink<'a> {
         batch: &'b mut LeafBatch,
         end: bool,
     ) -> Result<Appended<'b>, Error> {
-        // The open page stays where it is unless the piece has ended.
-        let leaf_pages = if end { batch.pages() } else { batch.closed_pages() };
         let mut allocator = self.allocator();
         let appended = if end {
             builder.append(batch, &mut allocator)?
@@ -79,7 +77,7 @@ impl<'a> PageSink<'a> {
             builder.append_closed(batch, &mut allocator)?
         };
         drop(allocator);
-        self.note(index, |report| report.leaf_pages += leaf_pages as u64);
+        self.note(index, |report| report.leaf_pages += appended.new_leaves() as u64);
         Ok(appended)
     }
 

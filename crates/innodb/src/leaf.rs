@@ -11,7 +11,7 @@ use crate::index_page::{COMPACT_FLAG, HEAP, INFIMUM, index_header, last_record, 
 use crate::leaves::LiveRecord;
 use crate::order::{KeyOrder, RecordAt};
 use crate::page::{AlignedPage, PageBytes};
-use crate::page_fill::{Fill, PageFill, PageHead, RECORD_BYTES_MAX, unused_bytes};
+use crate::page_fill::{Fill, PageFill, PageHead, RECORD_BYTES_MAX, joined, unused_bytes};
 use crate::record::{RecordShape, status};
 use crate::template::TemplateIndex;
 
@@ -161,6 +161,14 @@ impl LeafBatch {
         let first = self.page(0);
         let first = RecordAt { bytes: first, origin: next_record(first, INFIMUM) };
         self.order.follows(&self.shape, before, first)
+    }
+
+    /// The leaf before and the only closed page, as one page; None if there are more, or they do not fit on one.
+    pub(crate) fn joined(&self, before: &PageBytes) -> Option<Box<PageBytes>> {
+        if self.closed_pages() != 1 {
+            return None;
+        }
+        joined(&self.head, self.reserve, [before, self.page(0)])
     }
 
     /// Marks the closed pages as numbered. They may only be written now, and then forgotten.

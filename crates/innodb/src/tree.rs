@@ -95,6 +95,7 @@ pub struct Appended<'b> {
     next: u32,
     /// The leaf held back before and non-leaf pages, linked but not sealed.
     others: Vec<FinishedPage>,
+    new_leaves: usize,
 }
 
 /// Pages as they are to be in the file: to be written.
@@ -130,7 +131,8 @@ impl IndexBuilder {
         }
     }
 
-    /// Adds all leaves of `batch` after those of earlier batches; its open page is closed.
+    /// Adds all leaves of `batch` after those of earlier batches; its open page is closed. A page
+    /// alone in its batch is joined with the leaf before where both fit on one.
     ///
     /// Keys must ascend from batch to batch, as in [`LeafBatch::push`]. Errors:
     /// [`Error::SpaceFull`], [`Error::RecordTooLarge`] for a node pointer; the index cannot be
@@ -168,7 +170,7 @@ impl IndexBuilder {
     ) -> Result<Appended<'b>> {
         let (runs, others) = (Vec::new(), Vec::new());
         let (format, prev, next) = (self.index.format, FIL_NULL, FIL_NULL);
-        let mut appended = Appended { format, batch, runs, prev, next, others };
+        let mut appended = Appended { format, batch, runs, prev, next, others, new_leaves: 0 };
         let batch = &*appended.batch;
         let count = batch.closed_pages();
         if count == 0 {
@@ -178,6 +180,14 @@ impl IndexBuilder {
             self.held.as_ref().is_none_or(|held| batch.is_after(&held.page)),
             "batches are appended in order of key"
         );
+        if let Some(held) = &mut self.held
+            && let Some(page) = batch.joined(&held.page)
+        {
+            held.page = page;
+            return Ok(appended);
+        }
+        appended.new_leaves = count;
+        let batch = &*appended.batch;
         if self.held.is_none() && count == 1 {
             let (key, origin) = batch.key(0);
             let place = Place::Alone { key: key.to_vec(), origin };
@@ -431,6 +441,11 @@ impl<'b> Appended<'b> {
     /// Pages to write.
     pub fn pages(&self) -> usize {
         self.leaf_pages() + self.others.len()
+    }
+
+    /// Leaves that the index has now and had not before.
+    pub fn new_leaves(&self) -> usize {
+        self.new_leaves
     }
 
     fn leaf_pages(&self) -> usize {

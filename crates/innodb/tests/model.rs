@@ -138,6 +138,19 @@ fn every_count_around_a_full_page() {
     assert_eq!(template.indexes[3].shape.fixed_size(), Some((5, 8)));
 }
 
+/// Each of 20,000 row groups of a row began a page: 330 MB.
+#[test]
+fn batches_of_few_records_share_leaves() {
+    let records = fixed_records(20_000);
+    let pages = |batch| check(3, Fill::default(), &records, batch).pages.len();
+    let whole = pages(usize::MAX);
+    for batch in [1, 7, 50] {
+        assert!((whole..=whole + 1).contains(&pages(batch)), "batches of {batch}");
+    }
+    // Half of a page stays empty at most.
+    assert!(pages(700) <= 2 * whole);
+}
+
 #[test]
 fn three_levels_and_whole_extents() {
     let walk = check(

@@ -20,6 +20,7 @@ mod upload;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sources::remote;
 
@@ -27,6 +28,9 @@ use address::Address;
 use object::Object;
 
 pub use upload::{Folder, Upload};
+
+/// Objects that are opened at a time.
+const OPENED_AT_ONCE: usize = 16;
 
 /// Opens the objects that a URL names, or matches as a pattern, and makes them inputs under their own URLs.
 ///
@@ -40,7 +44,42 @@ pub fn open(text: &str) -> Result<Vec<PathBuf>, String> {
     }
     let found = listing::expand(address.clone());
     let found = found.map_err(|error| format!("listing {address}: {error}"))?;
-    found.iter().map(open_one).collect()
+    open_all(&found)
+}
+
+/// Opens objects, several at a time: each waits for an answer of the store.
+fn open_all(addresses: &[Address]) -> Result<Vec<PathBuf>, String> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut opened = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(address) = addresses.get(at) else { return opened };
+            let outcome = open_one(address);
+            if outcome.is_err() {
+                next.store(addresses.len(), Ordering::Relaxed);
+            }
+            opened.push((at, outcome));
+        }
+    };
+    let mut opened = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (1..OPENED_AT_ONCE.min(addresses.len())).map(|_| scope.spawn(work)).collect();
+        let mut opened = work();
+        // One that has panicked leaves objects out, and they are missed below.
+        threads
+            .into_iter()
+            .filter_map(|it| it.join().ok())
+            .for_each(|mut it| opened.append(&mut it));
+        opened
+    });
+    opened.sort_by_key(|(at, _)| *at);
+    let paths: Vec<PathBuf> =
+        opened.into_iter().map(|(_, outcome)| outcome).collect::<Result<_, _>>()?;
+    match paths.len() == addresses.len() {
+        true => Ok(paths),
+        false => Err("opening objects: a thread has failed".to_owned()),
+    }
 }
 
 fn open_one(address: &Address) -> Result<PathBuf, String> {

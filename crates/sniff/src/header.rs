@@ -290,7 +290,7 @@ fn is_identifier(name: &str) -> bool {
 }
 
 /// True if columns can have these names, and a header can have them.
-fn are_columns(names: &[String]) -> bool {
+pub(super) fn are_columns(names: &[String]) -> bool {
     names.iter().all(|name| {
         !name.is_empty()
             && name.chars().count() <= NAME_CHARS_MAX

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use face::option::FORMAT;
 use job::error::Error;
 use sources::json::{Json, SampledField, SampledKind, sampled};
 use sources::{Dialect, Pointer, Sample};
@@ -42,7 +43,7 @@ impl Field {
 pub(crate) fn sniff(json: Json, sample: &Sample, options: &SniffOptions) -> Result<Sniffed, Error> {
     let (fields, broken) = fields(json, sample, options);
     if fields.is_empty() {
-        return Err(rowless(sample, options));
+        return Err(if broken > 0 { no_objects(json, options) } else { rowless(sample, options) });
     }
     if fields.len() > COLUMNS_MAX {
         return Err(too_wide(&options.files[0], fields.len()));
@@ -56,6 +57,16 @@ pub(crate) fn sniff(json: Json, sample: &Sample, options: &SniffOptions) -> Resu
     row_size::check(&sniffed.columns)?;
     sniffed.ddl = ddl::create_table(&options.table, &sniffed, options.wanted.collation.as_deref());
     Ok(sniffed)
+}
+
+/// Files of which no record is an object, such as arrays in lines.
+fn no_objects(json: Json, options: &SniffOptions) -> Error {
+    let arrays = match json.is_lines {
+        true => format!("; {} reads arrays of objects", FORMAT.with("json")),
+        false => String::new(),
+    };
+    let name = options.files[0].display();
+    Error::Usage(format!("{name}: no record is an object of JSON{arrays}"))
 }
 
 /// The fields in the order in which they occur first, and how many records are broken.
@@ -158,8 +169,10 @@ fn sniffed(json: Json, sample: &Sample, fields: &[Field], mut seen: ColumnStatis
 fn notes(sniffed: &Sniffed, fields: &[Field], sample: &Sample, broken: u64) -> Vec<String> {
     let mut notes = Vec::new();
     if broken > 0 {
-        let verb = if broken == 1 { "is no object" } else { "are no objects" };
-        notes.push(format!("{broken} of the records {verb} of JSON"));
+        notes.push(match broken {
+            1 => "1 record is not an object of JSON".to_owned(),
+            broken => format!("{broken} records are not objects of JSON"),
+        });
     }
     if !sample.is_whole {
         notes.push(format!(

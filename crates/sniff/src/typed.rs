@@ -1,12 +1,13 @@
 //! A guess at files of typed columns: their own types, and room for texts by the longest that was seen.
 
 use columnar::{ColumnGuess, ColumnarOptions, Kind, SheetOptions, TableGuess};
+use face::option::COLUMNS;
 use job::error::Error;
 use sources::Preset;
 
 use super::{
-    COLUMNS_MAX, SniffOptions, Sniffed, SniffedColumn, add_constants, ddl, overrule, row_size,
-    too_wide,
+    COLUMNS_MAX, SniffOptions, Sniffed, SniffedColumn, add_constants, ddl, header, overrule,
+    row_size, too_wide,
 };
 
 /// Characters of a VARCHAR that is guessed.
@@ -77,9 +78,19 @@ fn columns(guess: &TableGuess) -> Vec<SniffedColumn> {
     columns
 }
 
-/// Gives columns the names that are typed, and leaves out those that begin with `@`.
+/// Gives columns the names that are typed, and leaves out those that begin with `@`; changes names of the file that no
+/// column can have.
 fn name_columns(sniffed: &mut Sniffed, options: &SniffOptions) {
-    let Some(names) = &options.columns else { return };
+    let own: Vec<String> = sniffed.columns.iter().map(|column| column.name.clone()).collect();
+    let names = match &options.columns {
+        Some(names) => names,
+        None if header::are_columns(&own) => return,
+        None => {
+            let note = "the file has names that are empty, equal or invalid for a column: these names are changed";
+            sniffed.notes.push(format!("{note}; {COLUMNS} sets the names"));
+            &header::changed(&own, &vec![true; own.len()])
+        }
+    };
     for (column, name) in sniffed.columns.iter_mut().zip(names) {
         column.name.clone_from(name);
     }

@@ -61,6 +61,8 @@ pub enum Reason {
     NotALabel,
     /// Not what the server reads as JSON.
     NotJson,
+    /// A map that has a key twice, which JSON cannot have.
+    EqualKeys,
     /// More than 100 JSON arrays and objects in each other.
     TooDeep,
     /// A JSON key that is longer than MySQL can store.
@@ -109,6 +111,7 @@ impl fmt::Display for Reason {
             ),
             Reason::NotALabel => f.write_str("is not a label of the ENUM or SET column"),
             Reason::NotJson => f.write_str("is not valid JSON"),
+            Reason::EqualKeys => f.write_str("has a key twice"),
             Reason::TooDeep => f.write_str("has JSON of more than 100 levels"),
             Reason::KeyTooLong => f.write_str("has a JSON key of more than 65535 bytes"),
             Reason::BinaryJson => write!(

@@ -1,5 +1,9 @@
 //! Stores that refuse, change and die.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use super::{KEY, SECRET, load, with_store};
 use crate::support::{Desk, Outcome, run};
 use crate::web::{Reply, Request, Web, value};
@@ -92,7 +96,69 @@ fn a_pattern_without_folders_lists_its_folder_alone() {
     });
     load(&desk, &endpoint(&web), "s3://shop/p/*.csv", &[]).done();
     assert_eq!(desk.rows("SELECT word FROM t ORDER BY id"), ["one", "two"]);
-    load(&desk, &endpoint(&web), "s3://shop/*/*.csv", &[]).refused(2, &["empty path segment"]);
+    load(&desk, &endpoint(&web), "s3://shop/**/*.csv", &[])
+        .refused(2, &["empty path segment", "name the objects one by one"]);
+}
+
+/// A key like `logs//odd.csv` anywhere in a bucket failed patterns for other folders.
+#[test]
+fn names_elsewhere_that_cannot_be_listed_do_not_matter() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(TABLE);
+    let entry = |key: &str| {
+        format!(
+            "<Contents><Key>{key}</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified>\
+             <ETag>\"a\"</ETag><Size>6</Size></Contents>"
+        )
+    };
+    let folder = |name: &str| format!("<CommonPrefixes><Prefix>{name}/</Prefix></CommonPrefixes>");
+    let list = |entries: String| format!("<ListBucketResult>{entries}</ListBucketResult>");
+    let top = list(["logs", "year=1", "year=2"].map(folder).concat());
+    let all = list([entry("logs//odd.csv"), entry("year=1/a.csv")].concat());
+    let years = [1, 2].map(|year| list(entry(&format!("year={year}/{year}.csv"))));
+    let web = Web::new(move |request| {
+        let target = &request.target;
+        match (target.contains("list-type=2"), target.contains("delimiter=")) {
+            (true, true) if target.contains("year%3D1") => Reply::whole(years[0].as_bytes()),
+            (true, true) if target.contains("year%3D2") => Reply::whole(years[1].as_bytes()),
+            (true, true) => Reply::whole(top.as_bytes()),
+            (true, false) => Reply::whole(all.as_bytes()),
+            _ if target.contains("1.csv") => ranged(request, b"1,one\n", "\"a\""),
+            _ => ranged(request, b"2,two\n", "\"a\""),
+        }
+    });
+    load(&desk, &endpoint(&web), "s3://shop/year=*/*.csv", &[]).done();
+    assert_eq!(desk.rows("SELECT word FROM t ORDER BY id"), ["one", "two"]);
+}
+
+/// Each of 20,000 objects waited for the answer about the one before.
+#[test]
+fn objects_of_a_pattern_are_opened_several_at_a_time() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(TABLE);
+    let entry = |number: u32| {
+        format!(
+            "<Contents><Key>p/{number}.csv</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified>\
+             <ETag>\"a\"</ETag><Size>6</Size></Contents>"
+        )
+    };
+    let objects: String = (10..40).map(entry).collect();
+    let list = format!("<ListBucketResult>{objects}</ListBucketResult>");
+    let (open, most) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let seen = Arc::clone(&most);
+    let web = Web::new(move |request| {
+        if request.target.contains("list-type=2") {
+            return Reply::whole(list.as_bytes());
+        }
+        let number = &request.target[request.target.len() - 6..][..2];
+        seen.fetch_max(open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(50));
+        open.fetch_sub(1, Ordering::SeqCst);
+        ranged(request, format!("{number},a\n").as_bytes(), "\"a\"")
+    });
+    load(&desk, &endpoint(&web), "s3://shop/p/*.csv", &[]).done();
+    assert_eq!(desk.rows("SELECT COUNT(*), SUM(id) FROM t"), ["30|735"]);
+    assert!(most.load(Ordering::SeqCst) >= 4, "{most:?}");
 }
 
 #[test]

@@ -133,3 +133,35 @@ fn nanoseconds_are_rejected_and_moments_of_a_datetime_are_in_utc() {
     }
     desk.verify("t", &file, &[&zone[..], &["--rejects-max", "9"]].concat());
 }
+
+/// The server refused `CREATE TABLE` with its own error.
+#[test]
+fn names_that_no_column_can_have_are_changed() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file = fixture("other/odd-names.parquet");
+    let outcome = desk.load("t", &file, &["--create"]);
+    let note = "the file has names that are empty, equal or invalid for a column";
+    assert!(outcome.done().err.contains(note), "{outcome:?}");
+    let columns = "SELECT column_name FROM information_schema.columns \
+                   WHERE table_schema = DATABASE() AND table_name = 't' ORDER BY ordinal_position";
+    assert_eq!(desk.rows(columns), ["id", "IDc2", "c3", "end"]);
+    assert_eq!(desk.rows("SELECT * FROM t"), ["1|2|3|4"]);
+}
+
+/// Each file began a page: 50 MB for 9,000 rows in 3,000 files.
+#[test]
+fn small_files_share_pages() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, word VARCHAR(20))");
+    let folder = desk.home.path().join("small");
+    std::fs::create_dir(&folder).unwrap();
+    for file in 0..60 {
+        let rows: String = (0..5).map(|row| format!("{},word\n", file * 5 + row)).collect();
+        std::fs::write(folder.join(format!("{file:02}.csv")), rows).unwrap();
+    }
+    let outcome = desk.load("t", &folder.join("*.csv"), &["--path", "direct", "--verbose"]);
+    let leaves = "index PRIMARY: 300 records, 1 leaf page, height 1";
+    assert!(outcome.done().err.contains(leaves), "{outcome:?}");
+    assert_eq!(desk.rows("SELECT COUNT(*), SUM(id) FROM t"), ["300|44850"]);
+    assert!(desk.rows("CHECK TABLE t EXTENDED").concat().ends_with("OK"));
+}

@@ -241,3 +241,18 @@ fn pointers_load_values_inside_of_records() {
     let outcome = desk.load("made", &csv, &["--format-of", "city=/at", "--mode", "append"]);
     outcome.refused(2, &["JSON pointers are for JSON input"]);
 }
+
+/// A file with a byte order mark had "no rows to guess from".
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_guess() {
+    let Some(mut desk) = Desk::new() else { return };
+    for (table, name, text) in [("a", "a.jsonl", "{\"id\": 1}\n"), ("b", "b.json", "[{\"id\": 1}]")]
+    {
+        let file = desk.home.file(name, format!("\u{feff}{text}"));
+        desk.load(table, &file, &["--create"]).done();
+        assert_eq!(desk.rows(&format!("SELECT id FROM {table}")), ["1"]);
+    }
+    let file = desk.home.file("c.jsonl", "[{\"id\": 1}]\n");
+    let error = "c.jsonl: no record is an object of JSON; --format json reads arrays of objects";
+    desk.load("c", &file, &["--create"]).refused(2, &[error]);
+}

@@ -201,7 +201,7 @@ fn write_map(
     out.push(b'}');
     seen.sort_unstable();
     match seen.windows(2).any(|pair| pair[0] == pair[1]) {
-        true => Err(Reason::NotJson),
+        true => Err(Reason::EqualKeys),
         false => Ok(()),
     }
 }

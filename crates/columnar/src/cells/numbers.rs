@@ -78,6 +78,30 @@ pub(super) fn bits(cells: Cells) -> CheckedCells {
     CheckedCells { cells: Cells::Bytes { ends, bytes }, refused: out }
 }
 
+/// Numbers as years: 0 is the year 0000, which the server reads from four digits only.
+pub(super) fn years(cells: Cells) -> CheckedCells {
+    let years: Vec<i64> = match &cells {
+        Cells::Integer(years) => years.clone(),
+        Cells::Unsigned(years) => {
+            years.iter().map(|year| i64::try_from(*year).unwrap_or(i64::MAX)).collect()
+        }
+        _ => return cells.into(),
+    };
+    if !years.contains(&0) {
+        return cells.into();
+    }
+    let (mut ends, mut bytes, mut out) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, year) in years.into_iter().enumerate() {
+        // Years of two digits would become others.
+        if (1..100).contains(&year) {
+            out.push(refused(row, year.to_string(), Reason::Inexact));
+        }
+        bytes.extend_from_slice(format!("{year:04}").as_bytes());
+        ends.push(bytes.len());
+    }
+    CheckedCells { cells: Cells::Bytes { ends, bytes }, refused: out }
+}
+
 /// Real numbers.
 pub(super) fn reals(array: &ArrayRef) -> CheckedCells {
     match array.data_type() {

@@ -6,6 +6,7 @@ use parquet::file::reader::ChunkReader as _;
 
 use super::positioned::Positioned;
 use crate::guard::{Problem, problem};
+use crate::thrift::Thrift;
 
 /// Length of the footer and the magic, at the end.
 const TRAILER_BYTES: u64 = 8;
@@ -25,6 +26,24 @@ pub(super) fn read(input: &Positioned) -> Result<Bytes, Problem> {
     let length = trailer.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length));
     let start = behind.checked_sub(u64::from(length)).ok_or("the file has no footer of Parquet")?;
     input.get_bytes(start, length as usize).map_err(problem)
+}
+
+/// True if columns are encrypted and the footer is not: it names the algorithm then.
+///
+/// Source: Apache Parquet, `parquet.thrift`: field 8 of FileMetaData is the encryption algorithm.
+pub(super) fn has_encrypted_columns(footer: &[u8]) -> bool {
+    let mut thrift = Thrift::new(footer);
+    let mut id = 0;
+    while let Some(Some((kind, number))) = thrift.field(id) {
+        if number == 8 {
+            return true;
+        }
+        if thrift.skip(kind).is_none() {
+            return false;
+        }
+        id = number;
+    }
+    false
 }
 
 /// Refuses files that were joined: the footer has the rows of the last one, and its places are those in that file.

@@ -6,8 +6,8 @@ use std::io;
 
 use futures_util::TryStreamExt;
 use glob::{MatchOptions, Pattern};
-use object_store::ObjectMeta;
 use object_store::path::Path;
+use object_store::{ListResult, ObjectMeta};
 
 use super::address::Address;
 use super::refusal::Task;
@@ -39,9 +39,15 @@ pub(crate) fn expand(address: Address) -> io::Result<Vec<Address>> {
         let matches = |pattern: &Pattern| pattern.matches_with(&object.name, OPTIONS);
         object.name == address.key || pattern.as_ref().is_ok_and(matches)
     };
+    let parts = address.key[folder.len()..].trim_start_matches('/');
     let folder = address.with_key(folder);
-    let mut listed = match address.key[at..].contains('/') || address.key.contains("**") {
-        true => objects_below(&folder, &is_meant)?,
+    let mut listed = match parts.contains('/') || parts.contains("**") {
+        true => match objects_below(&folder, &is_meant) {
+            Err(error) if is_unlistable(&error) && !parts.contains("**") => {
+                objects_by_folder(&folder, parts, &is_meant)?
+            }
+            listed => listed.map_err(explained)?,
+        },
         false => direct_objects(&folder, &is_meant)?,
     };
     if listed.iter().any(|object| object.name == address.key) {
@@ -82,22 +88,50 @@ fn folder_of(name: &str) -> &str {
 /// The objects directly in a folder that are meant, in the order of the bytes of their names. Those below its folders
 /// are not listed.
 fn direct_objects(folder: &Address, is_meant: &dyn Fn(&Listed) -> bool) -> io::Result<Vec<Listed>> {
+    let listed = list(folder)?;
+    Ok(sorted(listed.objects.iter().map(Listed::of).filter(is_meant).collect()))
+}
+
+/// The objects that are meant in the folders that match the parts of a pattern between slashes, each folder listed
+/// alone: names elsewhere that the client cannot list do not matter then.
+fn objects_by_folder(
+    folder: &Address,
+    parts: &str,
+    is_meant: &dyn Fn(&Listed) -> bool,
+) -> io::Result<Vec<Listed>> {
+    let Some((part, rest)) = parts.split_once('/') else { return direct_objects(folder, is_meant) };
+    let pattern = Pattern::new(part).map_err(|error| io::Error::other(error.to_string()))?;
+    let mut objects = Vec::new();
+    for below in list(folder)?.common_prefixes {
+        if below.filename().is_some_and(|name| pattern.matches_with(name, OPTIONS)) {
+            let below = folder.with_key(below.as_ref());
+            objects.append(&mut objects_by_folder(&below, rest, is_meant)?);
+        }
+    }
+    Ok(sorted(objects))
+}
+
+/// Objects and folders directly in a folder.
+fn list(folder: &Address) -> io::Result<ListResult> {
     let prefix = prefix(folder)?;
     let store = Store::of(folder, false).map_err(io::Error::other)?;
     let listed = store.run(Task::List, Patience::short(&Stops::default()), |clients| {
         let prefix = prefix.clone();
         async move { clients.objects.list_with_delimiter(prefix.as_ref()).await }
     });
-    let listed = listed.map_err(explained)?;
-    Ok(sorted(listed.objects.iter().map(Listed::of).filter(is_meant).collect()))
+    listed.map_err(explained)
+}
+
+/// True if a store has a name that its client cannot list.
+fn is_unlistable(error: &io::Error) -> bool {
+    error.to_string().contains("empty path segment")
 }
 
 /// The error of a listing, with the way on if the store has a name that its client cannot list.
 pub(crate) fn explained(error: io::Error) -> io::Error {
-    let text = error.to_string();
-    match text.contains("empty path segment") {
+    match is_unlistable(&error) {
         true => io::Error::other(format!(
-            "{text}: the folder has an object with // in its name, beside which no other one can be listed; name the \
+            "{error}: the folder has an object with // in its name, beside which no other one can be listed; name the \
              objects one by one"
         )),
         false => error,

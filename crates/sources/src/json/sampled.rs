@@ -8,6 +8,9 @@ use super::token::{Cursor, Token, plain};
 use crate::bytes::sample::Part;
 use crate::key::Pointer;
 
+/// U+FEFF in UTF-8, which programs of Windows write before the first record.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// A field of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampledField {
@@ -102,6 +105,7 @@ fn field(record: &[u8], name: Vec<u8>, place: FieldPlace) -> SampledField {
 /// only the start of a file tells where they begin.
 fn whole_records(json: Json, part: &Part) -> &[u8] {
     let text = part.bytes.as_slice();
+    let text = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| part.is_start).unwrap_or(text);
     match (json.is_lines, part.is_start) {
         (false, true) => text,
         (false, false) => &[],
