@@ -77,7 +77,7 @@ impl<'a> PageSink<'a> {
             builder.append_closed(batch, &mut allocator)?
         };
         drop(allocator);
-        self.note(index, |report| report.leaf_pages += appended.new_leaves() as u64);
+        self.note(index, |report| report.leaf_pages += appended.new_leaves as u64);
         Ok(appended)
     }
 

@@ -1,9 +1,8 @@
 //! Giving out the pages of a tablespace, in the server's own way.
 //!
-//! A segment gets its first 32 pages one by one from *fragment* extents, which all segments
-//! share, and then whole extents of its own. The extent that holds a descriptor page is always a
-//! fragment extent. So a segment that allocates alone gets one long run of pages, interrupted by
-//! two pages in 16,384.
+//! A segment gets its first 32 pages one by one from *fragment* extents, which all segments share, and then whole
+//! extents of its own. The extent that holds a descriptor page is always a fragment extent. So a segment that allocates
+//! alone gets one long run of pages, interrupted by two pages in 16,384.
 //!
 //! Memory: 2 bytes an extent, 2 MB for a tablespace of 1 TB.
 //!
@@ -70,8 +69,7 @@ impl Allocator {
         allocator
     }
 
-    /// Gives `pages` pages to a segment, appended to `ranges` in ascending runs as long as
-    /// possible.
+    /// Gives `pages` pages to a segment, appended to `ranges` in ascending runs as long as possible.
     ///
     /// Errors: [`Error::SpaceFull`]; pages given before it stay the segment's.
     pub fn allocate(
@@ -115,8 +113,7 @@ impl Allocator {
         &self.extents
     }
 
-    /// Used pages of each extent that is not full: fragment extents, and those of a segment with
-    /// pages not given out.
+    /// Used pages of each extent that is not full: fragment extents, and those of a segment with pages not given out.
     pub(crate) fn used_bitmaps(&self) -> BTreeMap<u32, u64> {
         let mut bitmaps = self.fragments.clone();
         for segment in &self.segments {

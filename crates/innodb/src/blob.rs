@@ -114,8 +114,7 @@ pub fn pages_needed(len: usize) -> usize {
 
 /// The fields of a clustered record that must go off page, in the order the server picks them.
 ///
-/// `lens` has the bytes of each field, `None` for NULL. Errors: [`Error::RecordTooLarge`] when
-/// nothing more can leave.
+/// `lens` has the bytes of each field, `None` for NULL. Errors: [`Error::RecordTooLarge`] when nothing more can leave.
 pub(crate) fn choose_external(
     shape: &RecordShape,
     lens: &[Option<usize>],

@@ -212,8 +212,7 @@ const RECORD_BYTES: usize = 16;
 const BODY_BYTES: usize = 256;
 
 impl PageView {
-    /// Takes a page apart. Any bytes can be given; what is no tablespace of MySQL is read as one of
-    /// MariaDB.
+    /// Takes a page apart. Any bytes can be given; what is no tablespace of MySQL is read as one of MariaDB.
     ///
     /// Errors: a source that fails.
     ///

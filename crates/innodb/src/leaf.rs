@@ -1,9 +1,8 @@
 //! Leaf pages, filled by one worker without knowing their numbers.
 //!
-//! A worker pushes encoded records into a [`LeafBatch`]; pages lie one after the other in one
-//! buffer. [`crate::tree::IndexBuilder::append`] then gives them numbers, in the order of the
-//! batches, and takes the first key of each page; the batch is lent to what it returns until the
-//! pages are sealed and written, and empty again after.
+//! A worker pushes encoded records into a [`LeafBatch`]; pages lie one after the other in one buffer.
+//! [`crate::tree::IndexBuilder::append`] then gives them numbers, in the order of the batches, and takes the first key
+//! of each page; the batch is lent to what it returns until the pages are sealed and written, and empty again after.
 
 use crate::error::{Error, Result};
 use crate::ids::PAGE_SIZE;
@@ -11,7 +10,7 @@ use crate::index_page::{COMPACT_FLAG, HEAP, INFIMUM, index_header, last_record, 
 use crate::leaves::LiveRecord;
 use crate::order::{KeyOrder, RecordAt};
 use crate::page::{AlignedPage, PageBytes};
-use crate::page_fill::{Fill, PageFill, PageHead, RECORD_BYTES_MAX, joined, unused_bytes};
+use crate::page_fill::{Fill, PageFill, PageHead, RECORD_BYTES_MAX, unused_bytes};
 use crate::record::{RecordShape, status};
 use crate::template::TemplateIndex;
 
@@ -20,8 +19,8 @@ use crate::template::TemplateIndex;
 pub struct LeafBatch {
     shape: RecordShape,
     order: KeyOrder,
-    head: PageHead,
-    reserve: usize,
+    pub(crate) head: PageHead,
+    pub(crate) reserve: usize,
     /// Buffers of pages; those from `count` on are left from an earlier use.
     pages: Vec<AlignedPage>,
     /// Pages begun since the last clear.
@@ -34,14 +33,12 @@ pub struct LeafBatch {
     is_appended: bool,
 }
 
-/// `PAGE_MAX_TRX_ID` of built leaves of secondary indexes: their rows are there for every
-/// transaction. IMPORT writes its own, but a backup may copy the page before that, and 0 is no
-/// transaction's for CHECK TABLE.
+/// `PAGE_MAX_TRX_ID` of built leaves of secondary indexes: their rows are there for every transaction. IMPORT writes
+/// its own, but a backup may copy the page before that, and 0 is no transaction's for CHECK TABLE.
 /// Source: MariaDB 10.11, storage/innobase/page/page0page.cc, `page_validate`.
 const OLDEST_TRX_ID: u64 = 1;
 
-/// Bytes that a page may leave empty, besides what is to be, and is still well filled; more where a
-/// record is longer.
+/// Bytes that a page may leave empty, besides what is to be, and is still well filled; more where a record is longer.
 const UNUSED_BYTES_MAX: usize = PAGE_SIZE / 16;
 
 /// Node pointers without their child page, in one buffer.
@@ -163,14 +160,6 @@ impl LeafBatch {
         self.order.follows(&self.shape, before, first)
     }
 
-    /// The leaf before and the only closed page, as one page; None if there are more, or they do not fit on one.
-    pub(crate) fn joined(&self, before: &PageBytes) -> Option<Box<PageBytes>> {
-        if self.closed_pages() != 1 {
-            return None;
-        }
-        joined(&self.head, self.reserve, [before, self.page(0)])
-    }
-
     /// Marks the closed pages as numbered. They may only be written now, and then forgotten.
     pub(crate) fn mark_appended(&mut self) {
         assert!(!self.is_appended, "a batch is appended once");
@@ -192,8 +181,7 @@ impl LeafBatch {
         self.count == 0
     }
 
-    /// True if ending the open page, if there is one, leaves little more of it empty than in other
-    /// pages.
+    /// True if ending the open page, if there is one, leaves little more of it empty than in other pages.
     pub fn may_close(&self) -> bool {
         !self.fill.is_open() || self.fill.free_bytes() <= self.reserve + UNUSED_BYTES_MAX
     }

@@ -15,8 +15,7 @@
 //!
 //! # Example
 //!
-//! A tablespace is built from an empty one that a server exported, and verified before a server
-//! sees it:
+//! A tablespace is built from an empty one that a server exported, and verified before a server sees it:
 //!
 //! ```
 //! use innodb::allocator::Allocator;

@@ -9,9 +9,8 @@
 //! data page   | header 49  | up to 16,327 bytes ......................... | trailer |
 //! ```
 //!
-//! The list of used entries has the parts of the value in order: each names a page, the first page
-//! among them. Values of before 8.0, and those that this crate writes, are chains of BLOB pages
-//! ([`crate::blob`]); the server reads both.
+//! The list of used entries has the parts of the value in order: each names a page, the first page among them. Values
+//! of before 8.0, and those that this crate writes, are chains of BLOB pages ([`crate::blob`]); the server reads both.
 //!
 //! Source: MySQL 9.7, storage/innobase/include/lob0first.h, lob0index.h, lob0pages.h.
 

@@ -1,8 +1,7 @@
 //! The order of an index: how two stored keys compare.
 //!
-//! NULL is lowest, a descending field turns everything around, NULL included.
-//! Numbers, dates and binary values compare as bytes; FLOAT and DOUBLE as
-//! numbers; text as its collation says, which the caller knows.
+//! NULL is lowest, a descending field turns everything around, NULL included. Numbers, dates and binary values compare
+//! as bytes; FLOAT and DOUBLE as numbers; text as its collation says, which the caller knows.
 //!
 //! The verifier checks whole files by it, and debug builds every record that is pushed.
 //!
@@ -20,8 +19,7 @@ pub type Compare = Arc<dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync>;
 /// The collations a caller can compare: by the server's collation id, and whether the values lack
 /// spaces at their end that count (CHAR of a varying character length).
 ///
-/// A field whose collation is not known is checked as far as equal bytes go, no further; the
-/// report names it.
+/// A field whose collation is not known is checked as far as equal bytes go, no further; the report names it.
 pub type Collations<'a> = &'a dyn Fn(u32, bool) -> Option<Compare>;
 
 /// How values of one field compare, smaller first.
@@ -219,11 +217,9 @@ impl KeyOrder {
         Comparison { ordering: Some(Ordering::Equal), equal_fields }
     }
 
-    /// True if the key of record `b` is that of `a` or a greater one, as far as collations are
-    /// known.
+    /// True if the key of record `b` is that of `a` or a greater one, as far as collations are known.
     ///
-    /// Each record is its bytes, and the byte of them at which its data starts. Allocates: for
-    /// assertions.
+    /// Each record is its bytes, and the byte of them at which its data starts. Allocates: for assertions.
     pub(crate) fn follows(&self, shape: &RecordShape, a: RecordAt<'_>, b: RecordAt<'_>) -> bool {
         let (mut a_spans, mut b_spans) = (Vec::new(), Vec::new());
         let is_record = shape.spans(a.bytes, a.origin, &mut a_spans).is_ok()

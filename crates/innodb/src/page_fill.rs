@@ -227,21 +227,6 @@ impl PageFill {
         self.link(page, key.len() + CHILD, top + origin_in_key, info, status::NODE);
     }
 
-    /// Puts all records of a leaf, in whose heap they lie in order and without gaps.
-    fn put_all(&mut self, page: &mut PageBytes, leaf: &PageBytes) {
-        let (start, header) = (self.heap_top, index_header(leaf));
-        let end = usize::from(header.heap_top.get());
-        page[start..start + end - HEAP].copy_from_slice(&leaf[HEAP..end]);
-        let mut origin = INFIMUM;
-        for left in (0..header.records.get()).rev() {
-            origin = next_record(leaf, origin);
-            let info = leaf[origin - RECORD_HEADER] & 0xF0;
-            // The heap ends behind the last one.
-            let len = if left == 0 { end - HEAP } else { 0 };
-            self.link(page, len, start + origin - HEAP, info, status::LEAF);
-        }
-    }
-
     /// Makes the `len` bytes at the heap top, with that origin, the last record.
     #[inline]
     fn link(&mut self, page: &mut PageBytes, len: usize, origin: usize, info: u8, status: u16) {
@@ -294,21 +279,31 @@ impl PageFill {
     }
 }
 
-/// A page with the records of two leaves that follow each other; None if they do not fit on one.
+/// A page with the records of two leaves, in whose heaps they lie in order and without gaps; None if they do not fit.
 pub(crate) fn joined(
     head: &PageHead,
     reserve: usize,
     leaves: [&PageBytes; 2],
 ) -> Option<Box<PageBytes>> {
-    let headers = leaves.map(index_header);
-    let records: usize = headers.iter().map(|it| usize::from(it.records.get())).sum();
-    let heaps: usize = headers.iter().map(|it| usize::from(it.heap_top.get()) - HEAP).sum();
-    if heaps + records.div_ceil(2) + reserve > FREE_SPACE_EMPTY {
+    // The directory may need up to four more slots.
+    let unused: usize = leaves.iter().map(|leaf| unused_bytes(index_header(leaf))).sum();
+    if unused < FREE_SPACE_EMPTY + reserve + 4 * SLOT_BYTES {
         return None;
     }
     let mut page = Box::new([0; PAGE_SIZE]);
     let mut fill = PageFill::open(&mut page, head, reserve);
-    leaves.iter().for_each(|leaf| fill.put_all(&mut page, leaf));
+    for (leaf, header) in leaves.map(|leaf| (leaf, index_header(leaf))) {
+        let (start, end) = (fill.heap_top, usize::from(header.heap_top.get()));
+        page[start..start + end - HEAP].copy_from_slice(&leaf[HEAP..end]);
+        let mut origin = INFIMUM;
+        for left in (0..header.records.get()).rev() {
+            origin = next_record(leaf, origin);
+            let info = leaf[origin - RECORD_HEADER] & 0xF0;
+            // The heap ends behind the last one.
+            let len = if left == 0 { end - HEAP } else { 0 };
+            fill.link(&mut page, len, start + origin - HEAP, info, status::LEAF);
+        }
+    }
     fill.close(&mut page);
     Some(page)
 }

@@ -91,9 +91,8 @@ pub(crate) struct TemplateSegment {
 impl Template {
     /// Reads an exported `.ibd` and the `.cfg` exported with it.
     ///
-    /// Errors: [`Error::Unsupported`] for a table this crate does not write,
-    /// [`Error::Template`] for a file that is not demonstrably empty, errors of
-    /// [`RecordShape::leaf`].
+    /// Errors: [`Error::Unsupported`] for a table this crate does not write, [`Error::Template`] for a file that is not
+    /// demonstrably empty, errors of [`RecordShape::leaf`].
     ///
     /// ```
     /// use innodb::{cfg::Cfg, template::Template};

@@ -21,7 +21,7 @@ use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo};
 use crate::index_page::{PAGE_HEADER, PageHeader};
 use crate::leaf::LeafBatch;
 use crate::page::{PageBytes, read_at, write_at};
-use crate::page_fill::{Fill, PageFill, PageHead, RECORD_BYTES_MAX, link_and_seal};
+use crate::page_fill::{Fill, PageFill, PageHead, RECORD_BYTES_MAX, joined, link_and_seal};
 use crate::record::{CHILD, MIN_RECORD};
 use crate::space_format::SpaceFormat;
 use crate::template::TemplateIndex;
@@ -95,7 +95,8 @@ pub struct Appended<'b> {
     next: u32,
     /// The leaf held back before and non-leaf pages, linked but not sealed.
     others: Vec<FinishedPage>,
-    new_leaves: usize,
+    /// Leaves that the index has now and had not before.
+    pub new_leaves: usize,
 }
 
 /// Pages as they are to be in the file: to be written.
@@ -134,9 +135,8 @@ impl IndexBuilder {
     /// Adds all leaves of `batch` after those of earlier batches; its open page is closed. A page
     /// alone in its batch is joined with the leaf before where both fit on one.
     ///
-    /// Keys must ascend from batch to batch, as in [`LeafBatch::push`]. Errors:
-    /// [`Error::SpaceFull`], [`Error::RecordTooLarge`] for a node pointer; the index cannot be
-    /// finished after either.
+    /// Keys must ascend from batch to batch, as in [`LeafBatch::push`]. Errors: [`Error::SpaceFull`],
+    /// [`Error::RecordTooLarge`] for a node pointer; the index cannot be finished after either.
     pub fn append<'b>(
         &mut self,
         batch: &'b mut LeafBatch,
@@ -180,8 +180,8 @@ impl IndexBuilder {
             self.held.as_ref().is_none_or(|held| batch.is_after(&held.page)),
             "batches are appended in order of key"
         );
-        if let Some(held) = &mut self.held
-            && let Some(page) = batch.joined(&held.page)
+        if let (1, Some(held)) = (count, &mut self.held)
+            && let Some(page) = joined(&batch.head, batch.reserve, [&held.page, batch.page(0)])
         {
             held.page = page;
             return Ok(appended);
@@ -441,11 +441,6 @@ impl<'b> Appended<'b> {
     /// Pages to write.
     pub fn pages(&self) -> usize {
         self.leaf_pages() + self.others.len()
-    }
-
-    /// Leaves that the index has now and had not before.
-    pub fn new_leaves(&self) -> usize {
-        self.new_leaves
     }
 
     fn leaf_pages(&self) -> usize {

@@ -141,9 +141,8 @@ impl ValueReader {
 }
 
 impl BlobPages {
-    /// Copies the value of `old`, a reference in a file of a server, and gives the reference to the
-    /// copy; all pages but the last are full, whatever they were. Asks `full` as
-    /// [`OffPage::move_fields`] does.
+    /// Copies the value of `old`, a reference in a file of a server, and gives the reference to the copy; all pages but
+    /// the last are full, whatever they were. Asks `full` as [`OffPage::move_fields`] does.
     ///
     /// `page_nos` must hold [`pages_needed`] numbers for [`BlobReference::bytes`].
     ///

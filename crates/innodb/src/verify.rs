@@ -1,8 +1,7 @@
 //! Checking a finished tablespace, every page of it, in one pass.
 //!
-//! IMPORT TABLESPACE believes almost everything a file says about itself, and
-//! a server that has believed a wrong file loses rows or dies later. So a
-//! file is verified before any server sees it.
+//! IMPORT TABLESPACE believes almost everything a file says about itself, and a server that has believed a wrong file
+//! loses rows or dies later. So a file is verified before any server sees it.
 //!
 //! ```text
 //! Verifier::new   page 0, descriptors, inodes, roots: who owns which page
@@ -13,8 +12,7 @@
 //! Pages that are built in memory can be verified there ([`Early`]), before the file exists; who owns
 //! them is looked at when it does, and they need not be read again.
 //!
-//! No threads and no I/O of its own: pages come from a
-//! [`PageSource`], threads from the caller.
+//! No threads and no I/O of its own: pages come from a [`PageSource`], threads from the caller.
 
 mod allocation;
 mod corrupt;
@@ -118,9 +116,8 @@ impl<'a> Verifier<'a> {
 
     /// Checks what takes more than one page, once every page of the file was verified.
     ///
-    /// `summaries` has one entry for each page of the file; `findings` are those of all workers
-    /// that were used. Reads the non-leaf pages again, and of a server's file those leaves whose
-    /// first record was deleted.
+    /// `summaries` has one entry for each page of the file; `findings` are those of all workers that were used. Reads
+    /// the non-leaf pages again, and of a server's file those leaves whose first record was deleted.
     ///
     /// Errors: a page that cannot be read again.
     pub fn finish(
@@ -228,8 +225,7 @@ impl<'a> Verifier<'a> {
 
 /// Verifies a whole file on the calling thread, `RUN_PAGES` pages at a time.
 ///
-/// Errors: a source that fails, or a file this crate does not read. A broken rule is no error
-/// but part of the report.
+/// Errors: a source that fails, or a file this crate does not read. A broken rule is no error but part of the report.
 ///
 /// ```
 /// use innodb::verify::{Context, verify_space};

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use disk::failpoint;
 use sources::remote;
 
 use address::Address;
@@ -62,24 +63,23 @@ fn open_all(addresses: &[Address]) -> Result<Vec<PathBuf>, String> {
             opened.push((at, outcome));
         }
     };
-    let mut opened = std::thread::scope(|scope| {
+    let begin = || {
+        failpoint::hit("thread.objects");
+        work()
+    };
+    let outcomes = std::thread::scope(|scope| {
         let threads: Vec<_> =
-            (1..OPENED_AT_ONCE.min(addresses.len())).map(|_| scope.spawn(work)).collect();
-        let mut opened = work();
-        // One that has panicked leaves objects out, and they are missed below.
+            (1..OPENED_AT_ONCE.min(addresses.len())).map(|_| scope.spawn(begin)).collect();
+        let own = work();
         threads
             .into_iter()
-            .filter_map(|it| it.join().ok())
-            .for_each(|mut it| opened.append(&mut it));
-        opened
+            .map(|thread| thread.join())
+            .chain([Ok(own)])
+            .collect::<Result<Vec<_>, _>>()
     });
+    let mut opened = outcomes.map_err(|_| "opening objects: a thread has failed")?.concat();
     opened.sort_by_key(|(at, _)| *at);
-    let paths: Vec<PathBuf> =
-        opened.into_iter().map(|(_, outcome)| outcome).collect::<Result<_, _>>()?;
-    match paths.len() == addresses.len() {
-        true => Ok(paths),
-        false => Err("opening objects: a thread has failed".to_owned()),
-    }
+    opened.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
 fn open_one(address: &Address) -> Result<PathBuf, String> {

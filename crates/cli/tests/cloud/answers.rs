@@ -1,5 +1,6 @@
 //! Stores that refuse, change and die.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -156,6 +157,9 @@ fn objects_of_a_pattern_are_opened_several_at_a_time() {
         open.fetch_sub(1, Ordering::SeqCst);
         ranged(request, format!("{number},a\n").as_bytes(), "\"a\"")
     });
+    let mut panics = desk.home.load(desk.server, &desk.table("t"), Path::new("s3://shop/p/*.csv"));
+    panics.env("INRUSH_FAILPOINT", "thread.objects=panic");
+    run(with_store(&mut panics, &endpoint(&web))).refused(2, &["a thread has failed"]);
     load(&desk, &endpoint(&web), "s3://shop/p/*.csv", &[]).done();
     assert_eq!(desk.rows("SELECT COUNT(*), SUM(id) FROM t"), ["30|735"]);
     assert!(most.load(Ordering::SeqCst) >= 4, "{most:?}");

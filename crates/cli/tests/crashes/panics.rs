@@ -3,7 +3,7 @@
 //! the same command then works. Threads that only look on take nothing with them: the load ends well.
 //!
 //! `"thread.shard"`, `"thread.route"`, `"thread.prepare"`, `"thread.staged"` and `"thread.commit"` are tried
-//! where there are shards (`shards.rs`), `"thread.upload"`, `"thread.messages"` and `"thread.hang-up"` where there is
+//! where there are shards (`shards.rs`), `"thread.objects"` where there are objects (`cloud/answers.rs`), `"thread.upload"`, `"thread.messages"` and `"thread.hang-up"` where there is
 //! ssh (`via/faults.rs`), `"thread.holders"` where somebody holds a lock (`waits.rs`). The threads are those of the
 //! product, each with its place `thread.<its work>`; that none is missing here is a test of the house
 //! (`crates/testkit/tests/house`).

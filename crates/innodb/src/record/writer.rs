@@ -119,8 +119,7 @@ impl RecordWriter {
         self.bytes.len() - self.end
     }
 
-    /// Ends the open field. A NULL field has no bytes; the bytes of an external one end with its
-    /// 20-byte reference.
+    /// Ends the open field. A NULL field has no bytes; the bytes of an external one end with its 20-byte reference.
     ///
     /// # Panics
     /// If the bytes cannot be of this field: a fixed field of another length, more than 255 bytes

@@ -33,8 +33,7 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Reads the reference at the end of an external field; `None` if the value belongs to
-    /// another version of the row.
+    /// Reads the reference at the end of an external field; `None` if the value belongs to another version of the row.
     pub(crate) fn read(
         leaf: u32,
         page: &PageBytes,
@@ -131,8 +130,7 @@ impl<'a> Chains<'a> {
 
     /// Follows every reference to its end: each page once, bytes as referenced, no page left over.
     ///
-    /// Gives the pages without a reference, which a server leaves until it has purged old versions
-    /// of rows.
+    /// Gives the pages without a reference, which a server leaves until it has purged old versions of rows.
     ///
     /// Errors: a page that cannot be read again.
     pub(crate) fn check(

@@ -1,9 +1,8 @@
 //! Reading records fast: what a [`RecordShape`] says, worked out once for each index.
 //!
-//! A record costs: its null bytes tested together, a byte or two for each
-//! field of varying length, and, where the key is fixed bytes, one comparison
-//! of two integers with the record before. Only records with NULLs take the
-//! way through single fields.
+//! A record costs: its null bytes tested together, a byte or two for each field of varying length, and, where the key
+//! is fixed bytes, one comparison of two integers with the record before. Only records with NULLs take the way through
+//! single fields.
 
 use crate::ids::PAGE_SIZE;
 use crate::order::{FieldOrder, KeyOrder};
@@ -33,8 +32,7 @@ pub(crate) struct RecordPlan {
     pub varying: Vec<Varying>,
     /// Fixed fields that can be NULL.
     nullable: Vec<(NullBit, usize)>,
-    /// Bytes of the key, if it is a run of bytes from the origin that orders by memcmp in every
-    /// record without NULL.
+    /// Bytes of the key, if it is a run of bytes from the origin that orders by memcmp in every record without NULL.
     pub fixed_key: Option<usize>,
     /// Bytes of the key, if all its fields are of fixed length and never NULL.
     pub key_bytes: Option<usize>,

@@ -1,9 +1,8 @@
 //! The records of one index page.
 //!
-//! One walk along the chain of records, from infimum to supremum: here the chain itself, heap
-//! numbers, kinds and the directory; [`header`] what comes before, [`record`] each record by
-//! itself and after the one before it, [`heap`] which bytes are whose. Most pages of a loader need no
-//! such walk: [`straight`].
+//! One walk along the chain of records, from infimum to supremum: here the chain itself, heap numbers, kinds and the
+//! directory; [`header`] what comes before, [`record`] each record by itself and after the one before it, [`heap`]
+//! which bytes are whose. Most pages of a loader need no such walk: [`straight`].
 
 mod header;
 mod heap;

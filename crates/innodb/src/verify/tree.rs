@@ -1,10 +1,9 @@
 //! Rules between the pages of one tree: siblings, levels, node pointers, counts.
 //!
-//! Siblings are checked on the summaries alone. Then each level above the
-//! leaves is read once, from left to right, which must name the pages of the
-//! level below in the order of their links: so each page has one parent, and
-//! none is left over. A node pointer and the first key of its child are compared by checksum; only
-//! where a server has changed the child since are keys compared.
+//! Siblings are checked on the summaries alone. Then each level above the leaves is read once, from left to right,
+//! which must name the pages of the level below in the order of their links: so each page has one parent, and none is
+//! left over. A node pointer and the first key of its child are compared by checksum; only where a server has changed
+//! the child since are keys compared.
 
 use core::cmp::Ordering;
 
@@ -192,9 +191,8 @@ impl<'a> Tree<'a> {
         self.violations.push(Corrupt::at(pointer.page_no, pointer.origin, rule, seen, expected));
     }
 
-    /// The key of a node pointer is the first key of its child. A server leaves it when it
-    /// deletes that record: then it lies above all keys of the page before, and not above any of
-    /// the child. On the left edge it means nothing.
+    /// The key of a node pointer is the first key of its child. A server leaves it when it deletes that record: then it
+    /// lies above all keys of the page before, and not above any of the child. On the left edge it means nothing.
     fn check_key(
         &mut self,
         pointer: Pointer,
@@ -267,8 +265,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Siblings point at each other; each level has one left and one right end, and all its pages in
-/// between.
+/// Siblings point at each other; each level has one left and one right end, and all its pages in between.
 pub(crate) fn check_links(
     reports: &[IndexReport],
     summaries: &[PageSummary],

@@ -41,8 +41,7 @@ impl<'a> Worker<'a> {
     /// a page is compared with the first of its right sibling: if that is not the next page of
     /// `pages`, it is read from the source. Long runs are therefore cheaper.
     ///
-    /// Errors: a sibling that cannot be read. Broken rules are kept; see
-    /// [`Worker::violations`].
+    /// Errors: a sibling that cannot be read. Broken rules are kept; see [`Worker::violations`].
     pub fn verify(
         &mut self,
         first: PageNo,

@@ -211,8 +211,7 @@ fn compare_fixed(page: &PageBytes, a: usize, b: usize, len: usize) -> Ordering {
 }
 
 impl RecordBuffers {
-    /// Compares a record with one of another page that must come after it; gives the rule broken
-    /// and in which way.
+    /// Compares a record with one of another page that must come after it; gives the rule broken and in which way.
     pub(crate) fn compare_across(
         &mut self,
         rules: &IndexRules,

@@ -106,8 +106,7 @@ impl Walk<'_> {
         Some((u64::from_be_bytes(*before), u128::from_be_bytes(*number)))
     }
 
-    /// Where the record at `origin` ends, if it begins at `start`, and has nothing in it that takes a closer
-    /// look.
+    /// Where the record at `origin` ends, if it begins at `start`, and has nothing in it that takes a closer look.
     #[inline(always)]
     fn end_of_next(&self, plan: &RecordPlan, origin: usize, start: usize) -> Option<usize> {
         let extent = match plan.fixed_record_bytes() {
@@ -134,8 +133,7 @@ impl Walk<'_> {
         Some(extent.end)
     }
 
-    /// True if a record comes after the one before it, and differs from it in the part that must be
-    /// unique.
+    /// True if a record comes after the one before it, and differs from it in the part that must be unique.
     #[inline(always)]
     fn ascends(&self, key: &FixedKey, before: (usize, u128), this: (usize, u128)) -> bool {
         let is_other = (before.1 ^ this.1) & key.unique != 0;
