@@ -19,7 +19,10 @@ use job::error::Error;
 use sources::COMPRESSED;
 
 /// Endings of files that hold rows.
-const ROWS: [&str; 6] = ["csv", "tsv", "tbl", "txt", "dat", "data"];
+const ROWS: [&str; 16] = [
+    "csv", "tsv", "tbl", "txt", "dat", "data", "json", "jsonl", "ndjson", "parquet", "arrow",
+    "arrows", "feather", "xlsx", "xlsm", "ods",
+];
 
 /// A table, and the files that its rows are in, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -275,6 +278,9 @@ mod tests {
             ("orders.csv.2.gz", "orders"),
             ("shop.csv", "shop"),
             ("2024.csv", "2024"),
+            ("orders.parquet", "orders"),
+            ("shop.orders.0001.jsonl.gz", "orders"),
+            ("orders.xlsx", "orders"),
         ] {
             assert_eq!(tables(&[name], &[]).unwrap(), [format!("{table}: {name}")], "{name}");
         }
