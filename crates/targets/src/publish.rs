@@ -245,8 +245,7 @@ impl<'l> Filled<'l> {
             .chain(self.others.iter().map(|other| &other.made))
             .map(FilledBy::keys)
             .collect();
-        let mut preparation =
-            Preparation { targets: &targets, keys: &keys, mode, checks, brought: 0 };
+        let mut preparation = Preparation::new(&targets, &keys, mode, checks);
         let mut turns = Turns::begin(self.lock.patience.wait);
         let held = loop {
             let attempt = Attempt {
@@ -258,7 +257,8 @@ impl<'l> Filled<'l> {
             let has_export = attempt.export.is_some();
             let done = attempt.run(self.lock, &mut preparation, &mut turns);
             // Rows of the target that were read could be others by the next attempt.
-            let may_pass = !has_export && done.as_ref().is_err_and(is_wait);
+            let may_pass =
+                !has_export && !preparation.keeps_keys && done.as_ref().is_err_and(is_wait);
             match done {
                 Err(error) if may_pass && turns.again(&error, &self.lock.session) => {
                     if let Error::LockWait { holders, .. } = &error {
@@ -365,7 +365,7 @@ impl Attempt<'_> {
     fn swap(
         self,
         lock: &mut Lock,
-        preparation: &Preparation<'_>,
+        preparation: &mut Preparation<'_>,
         turns: &mut Turns,
         (around, mut guard): (&Guarded, Option<Guard>),
     ) -> Result<(Held, Option<Guard>)> {
