@@ -347,9 +347,12 @@ fn tables_that_the_server_does_not_copy_get_sent_rows() {
         ("b INT", format!("DATA DIRECTORY='{}'", folder.path().display()), "DATA DIRECTORY ("),
         ("b INT", "TABLESPACE s".to_owned(), "general tablespace (s)"),
         ("b INT", "COMPRESSION='zlib'".to_owned(), "page compression (compression=zlib)"),
+        ("b INT", "AUTOEXTEND_SIZE=4M".to_owned(), "AUTOEXTEND_SIZE (4194304)"),
     ] {
         scene.exec("DROP TABLE IF EXISTS t");
-        scene.exec(&format!("CREATE TABLE t (a INT PRIMARY KEY, {columns}) {options}"));
+        // Its counter is not of the definition, wherever the server shows it.
+        let key = "a INT AUTO_INCREMENT PRIMARY KEY";
+        scene.exec(&format!("CREATE TABLE t ({key}, {columns}) {options}"));
         scene.load("t", &file, &["--path", "direct"]).refused(2, &[reason]);
         for mode in ["insert", "replace"] {
             let loaded = scene.load("t", &file, &["--path", "auto", "--verbose", "--mode", mode]);
@@ -357,6 +360,85 @@ fn tables_that_the_server_does_not_copy_get_sent_rows() {
             assert_eq!(scene.lines("SELECT * FROM t"), ["1|1", "2|2"], "{reason}");
         }
         assert_eq!(tables(&mut scene.session, "d"), ["t"], "{reason}");
+    }
+}
+
+/// Each ALTER there moves a table into the shared file.
+#[test]
+fn rows_go_into_the_table_itself_where_new_tables_share_a_file() {
+    let Some(mut scene) = Scene::new() else { return };
+    scene.exec("CREATE TABLE t (a INT AUTO_INCREMENT PRIMARY KEY, b INT, KEY (b))");
+    scene.exec("SET GLOBAL innodb_file_per_table=0");
+    let file = scene.home.file("rows.txt", "1\t1\n2\t2\n");
+    for path in ["auto", "stream", "insert"] {
+        let loaded = scene.load("t", &file, &["--path", path, "--mode", "replace", "--verbose"]);
+        assert!(loaded.done().out.contains("innodb_file_per_table is off"), "{loaded:?}");
+        assert_eq!(scene.lines("SELECT * FROM t"), ["1|1", "2|2"], "{path}");
+    }
+    let place = "SELECT SPACE_TYPE FROM information_schema.INNODB_TABLES WHERE NAME = 'd/t'";
+    assert_eq!(scene.lines(place), ["Single"]);
+}
+
+#[test]
+fn rows_of_a_table_that_was_altered_instantly_are_not_merged() {
+    let Some(mut scene) = Scene::new() else { return };
+    let file = scene.home.file("rows.txt", "3\t3\n4\t4\n");
+    let append = ["--unlogged", "--mode", "append", "--path", "direct"];
+    for alter in ["DROP COLUMN c", "ADD COLUMN d INT DEFAULT 7"] {
+        scene.exec("DROP TABLE IF EXISTS t");
+        scene.exec("CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT)");
+        scene.exec("INSERT INTO t VALUES (1, 1, 1)");
+        scene.exec(&format!("ALTER TABLE t {alter}, ALGORITHM=INSTANT"));
+        let more = ["--columns", "a,b"];
+        let why = "was altered with ALGORITHM=INSTANT; ALTER TABLE .. FORCE rewrites its rows";
+        scene.load("t", &file, &[&append[..], &more].concat()).refused(1, &[why]);
+        scene.exec("ALTER TABLE t FORCE");
+        scene.load("t", &file, &[&append[..], &more].concat()).done();
+        assert_eq!(scene.lines("SELECT a, b FROM t"), ["1|1", "3|3", "4|4"], "{alter}");
+    }
+}
+
+/// With `partial_revokes` the server takes the name of a database as it is.
+#[test]
+fn the_grants_that_a_load_names_give_the_rights() {
+    let Some(mut scene) = Scene::of(TestServer::mysql(vec!["--partial-revokes=ON".to_owned()]))
+    else {
+        return;
+    };
+    scene.exec("CREATE DATABASE e_f");
+    scene.exec("CREATE TABLE e_f.p (a INT PRIMARY KEY); INSERT INTO e_f.p VALUES (1), (2)");
+    scene.exec("CREATE TABLE e_f.t (a INT PRIMARY KEY, b INT, FOREIGN KEY (b) REFERENCES p (a))");
+    let file = scene.home.file("rows.txt", "1\t1\n2\t2\n");
+    let one = "`one`@`localhost`";
+    for rights in ["", "SELECT, INSERT, ALTER, DROP, CREATE, TRIGGER, LOCK TABLES, REFERENCES"] {
+        scene.exec("CREATE USER one@localhost IDENTIFIED BY 'x'");
+        if !rights.is_empty() {
+            scene.exec(&format!("GRANT {rights} ON *.* TO {one}"));
+            scene.exec(&format!("REVOKE INSERT ON e_f.* FROM {one}"));
+        }
+        let mut given = Vec::new();
+        loop {
+            let mut load = scene.home.load(&scene.server, "e_f.t", &file);
+            load.args(["--user", "one", "--mode", "replace", "--path", "direct"]);
+            let loaded = run(load.env("MYSQL_PWD", "x"));
+            if loaded.code() == 0 {
+                break;
+            }
+            assert!(loaded.code() == 2 && given.len() < 12, "{given:?} {loaded:?}");
+            let grants: Vec<String> = loaded
+                .err
+                .split("GRANT ")
+                .skip(1)
+                .filter_map(|rest| {
+                    rest.split_once(one).map(|(grant, _)| format!("GRANT {grant}{one}"))
+                })
+                .collect();
+            assert!(!grants.is_empty(), "{loaded:?}");
+            grants.iter().for_each(|grant| scene.exec(grant));
+            given.extend(grants);
+        }
+        assert_eq!(scene.lines("SELECT * FROM e_f.t"), ["1|1", "2|2"]);
+        scene.exec("DROP USER one@localhost");
     }
 }
 

@@ -135,6 +135,31 @@ fn a_backup_that_begins_while_rows_are_checked_is_waited_for_and_named() {
     assert_eq!(scene.rows("d.c"), 2);
 }
 
+/// The server lets nobody remove the keys of the filled table then, so a row that others delete takes rows of that
+/// table along.
+#[test]
+fn a_table_that_keeps_its_keys_beside_a_backup_is_not_published() {
+    let Some(mut scene) = Scene::new(&[]) else { return };
+    scene.session.exec("CREATE TABLE d.c (id INT PRIMARY KEY, v INT, CONSTRAINT f FOREIGN KEY (id) REFERENCES d.t (id) ON DELETE CASCADE)").unwrap();
+    run(&mut scene.load(&[])).done();
+    let file = scene.home.file("children.txt", "1\t1\n2\t2\n");
+    let load = |scene: &Scene| {
+        let mut load = scene.home.load(&scene.server, "d.c", &file);
+        load.args(["--unlogged", "--mode", "replace"]);
+        load
+    };
+    let mut child = start(load(&scene).env("INRUSH_FAILPOINT", "publish.prepared=pause"));
+    wait_paused(&mut child);
+    scene.session.exec("LOCK INSTANCE FOR BACKUP").unwrap();
+    resume(&child);
+    scene.session.exec("DELETE FROM d.t WHERE id = 1").unwrap();
+    scene.session.exec("UNLOCK INSTANCE").unwrap();
+    finish(child).refused(1, &["d.c was not loaded", "load again when that lock is released"]);
+    assert_eq!(scene.rows("d.c"), 0);
+    assert_eq!(tables(&mut scene.session, "d"), ["c", "t"]);
+    run(&mut load(&scene)).refused(1, &["refer with foreign key `f`"]);
+}
+
 /// The list of processes in information_schema fails while such a statement runs.
 #[test]
 fn a_load_runs_beside_a_statement_with_a_character_of_four_bytes() {

@@ -204,6 +204,9 @@ fn replicas_that_would_not_come_to_the_rename_keep_the_direct_path_away() {
         &mut stage.load(&[0]),
         &["replicas that are not named by --replica would stop at the RENAME", "server 3"],
     );
+    let added = run(stage.load(&[0, 1]).args(["--mode", "append"]));
+    added.refused(2, &["--replica (rows that are added to a table are sent"]);
+    assert!(!added.err.contains("gives each"), "{added:?}");
     let mut with_primary = stage.load(&[0, 1]);
     with_primary.arg("--replica").arg(stage.cluster.primary.socket());
     refused(&mut with_primary, &["does not replicate from server 1"]);

@@ -18,7 +18,7 @@ use job::machine;
 use job::memory::MinMemory;
 use job::options::{OnDuplicate, ResourceLimits};
 use job::progress::Stage;
-use job::report::{Report, backup_note};
+use job::report::{Report, backup_note, unlogged_note};
 use job::steps::Steps;
 use server::version::{Flavor, Version};
 use sources::Source;
@@ -261,7 +261,7 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
     let counts = built.counts;
     let partitions = counts.partition_rows.iter().filter(|rows| **rows > 0).count() as u64;
     let (mut notes, stamped_pages) = stamped_notes(built.stamped, target.facts.version.flavor);
-    notes.extend(target.facts.unlogged_note());
+    notes.extend(unlogged_note(&target.facts));
     notes.extend(target.triggers_note());
     notes.extend(log_note(&target.facts.version, built.file_bytes));
     notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));

@@ -12,6 +12,7 @@
 
 mod mysql;
 
+pub(crate) use mysql::altered;
 pub use mysql::{MySqlColumn, MySqlTable};
 
 use crate::error::{Error, Result};

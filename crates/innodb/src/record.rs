@@ -12,7 +12,7 @@
 //!
 //! Source: MariaDB 10.11, storage/innobase/rem/rem0rec.cc; include/rem0rec.h.
 
-use crate::cfg::{Cfg, CfgField, CfgIndex, mtype};
+use crate::cfg::{Cfg, CfgField, CfgIndex, altered, mtype};
 use crate::error::{Error, Result};
 use crate::ids::{FIL_NULL, PAGE_SIZE};
 
@@ -116,11 +116,7 @@ impl RecordShape {
     /// with instant columns, [`Error::Cfg`] for a file that contradicts itself.
     pub fn leaf(cfg: &Cfg, index: &CfgIndex) -> Result<RecordShape> {
         if let Some(mysql) = cfg.mysql.as_ref().filter(|mysql| !mysql.is_plain()) {
-            return Err(Error::Unsupported {
-                what: "row version",
-                seen: mysql.row_version.to_string(),
-                expected: "a table without instant columns",
-            });
+            return Err(altered("row version", mysql.row_version));
         }
         if index.fields.len() > FIELDS_MAX {
             let (seen, expected) = (index.fields.len().to_string(), format!("up to {FIELDS_MAX}"));

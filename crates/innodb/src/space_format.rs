@@ -307,6 +307,7 @@ fn flags_name(flags: u32) -> &'static str {
     const OTHER_PAGE_SIZE: u32 = 0x3C0;
     /// In one of MySQL's.
     const ENCRYPTION: u32 = 0x2000;
+    const SHARED: u32 = 0x800;
     match flags {
         _ if flags & FULL_CRC32 != 0 && flags & FULL_CRC32_COMPRESSED != 0 => "page compression",
         _ if flags & FULL_CRC32 != 0 && flags & FULL_CRC32_PAGE_SIZE != 5 => "another page size",
@@ -314,6 +315,7 @@ fn flags_name(flags: u32) -> &'static str {
         _ if flags & ZIP != 0 => "ROW_FORMAT=COMPRESSED",
         _ if flags & OTHER_PAGE_SIZE != 0 => "another page size",
         _ if flags & FLAGS_MYSQL != 0 && flags & ENCRYPTION != 0 => "encryption",
+        _ if flags & FLAGS_MYSQL != 0 && flags & SHARED != 0 => "a file of several tables",
         _ if flags & FLAGS_MYSQL != 0 => "unknown flags",
         _ => "innodb_checksum_algorithm other than full_crc32",
     }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use face::option::STAMP;
+use face::option::{REPLICA, STAMP, UNLOGGED};
 use serde::Serialize;
 use server::engine::Rules;
+use server::facts::{CheckpointWay, FLUSH_VARIABLES, ServerFacts};
 
 use crate::progress::Stage;
 use crate::settled::Settled;
@@ -16,6 +17,41 @@ pub fn backup_note() -> String {
         "Take a full backup: incremental backups do not contain this table, except with {}.",
         STAMP.with("yes")
     )
+}
+
+/// A note on variables that are set until the redo log is past the empty table; none if a statement does it.
+pub fn flush_note(facts: &ServerFacts) -> Option<String> {
+    let set = FLUSH_VARIABLES.map(|(name, value)| format!("{name}={value}")).join(", ");
+    (facts.checkpoint == Some(CheckpointWay::Flush)).then(|| {
+        format!(
+            "this server has no innodb_log_checkpoint_now: while the file is built, {set} are set until \
+             the changed pages are written, usually for a second, and then restored"
+        )
+    })
+}
+
+/// A note on rows that are kept out of the binary log; none if they are not, or there is no
+/// log.
+pub fn unlogged_note(facts: &ServerFacts) -> Option<String> {
+    if facts.logs_publishing {
+        return Some(format!(
+            "{REPLICA}: the replicas have the same file and publish the table at the RENAME \
+             in the binary log, which contains nothing else of this load; point-in-time \
+             recovery from an earlier backup would stop at that RENAME, so take a full backup"
+        ));
+    }
+    let missing = match facts.replicas.as_slice() {
+        [] => "replicas".to_owned(),
+        names => format!("replicas ({})", names.join(", ")),
+    };
+    facts.unlogged.then(|| {
+        format!(
+            "{UNLOGGED}: the binary log does not contain this load, so {missing} and \
+             point-in-time recovery lack these rows. A replica stops at the first logged \
+             change of such a row: before any change, load the rows into each replica with \
+             {UNLOGGED}, and take a full backup"
+        )
+    })
 }
 
 /// Wall time of one stage.

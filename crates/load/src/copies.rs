@@ -24,7 +24,7 @@ use schema::{Table, TableName};
 use server::facts::ServerFacts;
 use server::replication::{self, Primary};
 use server::version::Flavor;
-use server::{ConnectOptions, Interrupt, Session, catalog, replicas};
+use server::{ConnectOptions, Interrupt, Session, Unsupported, catalog, replicas};
 use sources::{Source, SourceExt as _};
 use targets::{Connections, Direct, Keeper, Lock, LockOptions, Resting};
 
@@ -76,6 +76,18 @@ pub(crate) fn are_asked_for(options: &LoadOptions) -> bool {
         && options.ddl.is_none()
 }
 
+/// Adds to the `reasons` those against replicas that the user has named. They say why a log or replicas keep the
+/// file away: to name replicas is no advice any more.
+pub(crate) fn add_reasons(reasons: &mut Vec<Unsupported>, against: &[String]) {
+    if !against.is_empty() {
+        let is_told = |reason: &Unsupported| {
+            matches!(reason, Unsupported::BinaryLog | Unsupported::Replicas(_))
+        };
+        reasons.retain(|reason| !is_told(reason));
+    }
+    reasons.extend(against.iter().cloned().map(Unsupported::NamedReplica));
+}
+
 /// Connection options of the primary for a load with copies: only the RENAME and the DROP are logged.
 pub(crate) fn primary_options(connect: &ConnectOptions) -> ConnectOptions {
     ConnectOptions { unlogged: true, logs_publishing: true, ..connect.clone() }
@@ -98,7 +110,11 @@ pub(crate) fn decide(
     purpose: Purpose,
 ) -> Result<Result<Reached, Vec<String>>, Error> {
     if !are_asked_for(options) {
-        return Ok(Err(Vec::new()));
+        let may_build = matches!(options.path, LoadPath::Auto | LoadPath::Direct);
+        let is_added =
+            options.mode == Mode::Append && may_build && !options.server.replicas.named.is_empty();
+        let why = "rows that are added to a table are sent, and reach replicas by the binary log";
+        return Ok(Err(is_added.then(|| why.to_owned()).into_iter().collect()));
     }
     let connect = primary_options(connect);
     let session = match Session::connect(&connect) {

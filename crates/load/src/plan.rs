@@ -7,12 +7,12 @@ use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::{InputOptions, LoadOptions, LoadPath, OnDuplicate, ServerOptions};
-use job::report::{EngineReport, ShardReport};
+use job::report::{self, EngineReport, ShardReport};
 use job::space::free_bytes;
 use job::tuning::for_load;
 use schema::{Flavor, ForeignKey, KeyEnd, Table, TableName};
 use serde::Serialize;
-use server::{ConnectOptions, Session, Unsupported, catalog};
+use server::{ConnectOptions, Session, catalog};
 use sources::{FileSource, Source, SourceExt as _};
 use targets::Lock;
 
@@ -130,7 +130,7 @@ pub(crate) fn planned(
                 let planned = places.plan(&mut target, &reached, options, &mut *source)?;
                 return Ok((plan.of_places(planned), None));
             }
-            target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
+            copies::add_reasons(&mut target.unsupported, &against);
             let decision = choose::decide(&mut target, options, &memory, &mut *source, purpose)?;
             (target, decision)
         }
@@ -221,8 +221,8 @@ impl Plan {
             let folder = target.build_path()?;
             let folder = folder.parent().unwrap_or(&folder);
             self.free_bytes = Some([free_bytes(folder)?, free_bytes(&options.limits.temp_dir)?]);
-            self.notes.extend(target.facts.flush_note());
-            self.notes.extend(target.facts.unlogged_note());
+            self.notes.extend(report::flush_note(&target.facts));
+            self.notes.extend(report::unlogged_note(&target.facts));
             self.notes.extend(target.triggers_note());
             self.notes.extend(keys_note(&target.table, &options.server, is_loaded));
             self.notes.extend(decision.notes.iter().cloned());

@@ -16,7 +16,7 @@ use job::row_log::reasons_path;
 use job::steps::Steps;
 use job::tuning::Tuning;
 use rustix::fs::{FileType, Stat};
-use server::{ConnectOptions, Session, Unsupported};
+use server::{ConnectOptions, Session};
 use sources::{Source, SourceExt as _};
 use targets::Lock;
 
@@ -321,7 +321,7 @@ fn inspect<'r>(
             Inspection::Ready(load) => Target::Places(load),
         });
     }
-    target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
+    copies::add_reasons(&mut target.unsupported, &against);
     let chosen = pool::catch(|| {
         let mut now = killed_loads::finish_of(&mut target, options, text)?;
         now.notes.splice(0..0, settled.notes.drain(..));

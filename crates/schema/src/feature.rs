@@ -54,6 +54,8 @@ pub enum Feature {
     DataDirectory(String),
     /// A file of several tables, with the tablespace's name.
     Tablespace(String),
+    /// A file that grows in steps, with the option.
+    AutoExtend(String),
     /// A period of the user's, with its line.
     Period(String),
     /// An index whose rows may not overlap in time, with its line.
@@ -113,6 +115,7 @@ impl Feature {
             Feature::Encryption(_) => "encrypted table",
             Feature::DataDirectory(_) => "DATA DIRECTORY",
             Feature::Tablespace(_) => "general tablespace",
+            Feature::AutoExtend(_) => "AUTOEXTEND_SIZE",
             Feature::Period(_) => "application-time period",
             Feature::WithoutOverlaps(_) => "WITHOUT OVERLAPS",
             Feature::FullTextIndex(_) => "FULLTEXT index",
@@ -151,6 +154,7 @@ impl Feature {
             | Feature::Encryption(text)
             | Feature::DataDirectory(text)
             | Feature::Tablespace(text)
+            | Feature::AutoExtend(text)
             | Feature::Period(text)
             | Feature::WithoutOverlaps(text) => text.clone(),
             Feature::FullTextIndex(name)
@@ -283,6 +287,7 @@ fn of_option(option: &CreateOption) -> Feature {
         CreateOption::Encrypted(text) => Feature::Encryption(text.clone()),
         CreateOption::DataDirectory(text) => Feature::DataDirectory(text.clone()),
         CreateOption::Tablespace(name) => Feature::Tablespace(name.clone()),
+        CreateOption::AutoExtend(bytes) => Feature::AutoExtend(bytes.clone()),
     }
 }
 

@@ -60,6 +60,8 @@ impl Feature {
             CompressedRows | RedundantRows | PageCompression(_) | Encryption(_) => SENT,
             // A copy of the table is in the same one.
             Tablespace(_) => SENT,
+            // An empty table has a file of one step.
+            AutoExtend(_) => NOT_BUILT,
             DataDirectory(_) => Support { staged: Staged::Tied, ..SENT },
             // A file each; partitions of partitions have files of their own.
             Partitions(by) if by.unfit().is_some() => SENT,

@@ -87,6 +87,8 @@ pub enum CreateOption {
     DataDirectory(String),
     /// It is in a tablespace with others, of this name.
     Tablespace(String),
+    /// Its file grows in steps of so many bytes.
+    AutoExtend(String),
 }
 
 /// UUIDs that are stored turned round, as servers before 10.11.5 do.

@@ -8,7 +8,7 @@ use face::option::{ATOMIC, EACH, MODE, REJECTS_MAX};
 use job::error::Error;
 use job::options::{LoadOptions, Mode, OnDuplicate, WithOthers};
 use schema::{Method, TableName};
-use server::privileges::{self, InPlace};
+use server::privileges::InPlace;
 use server::{Error as ServerError, Unsupported};
 use targets::identity::Identity;
 use targets::secondary::Defer;
@@ -260,7 +260,7 @@ fn ledger_ties(target: &Lock, ask: Ask) -> Option<Unsupported> {
     if !is_needed || facts.privileges.on_database("UPDATE", database) {
         return None;
     }
-    let grant = privileges::grant(&["UPDATE"], database, &facts.account);
+    let grant = facts.privileges.grant(&["UPDATE"], database, &facts.account);
     Some(Unsupported::StagingPrivileges(vec![grant]))
 }
 

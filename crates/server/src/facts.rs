@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use face::option::{REPLICA, UNLOGGED};
 use schema::{Engine, RowFormat, Table, TableName};
 
 use crate::engine::{Kind, Rules};
@@ -252,41 +251,6 @@ impl ServerFacts {
         reasons
     }
 
-    /// A note on variables that are set until the redo log is past the empty table; none if a statement does it.
-    pub fn flush_note(&self) -> Option<String> {
-        let set = FLUSH_VARIABLES.map(|(name, value)| format!("{name}={value}")).join(", ");
-        (self.checkpoint == Some(CheckpointWay::Flush)).then(|| {
-            format!(
-                "this server has no innodb_log_checkpoint_now: while the file is built, {set} are set until \
-                 the changed pages are written, usually for a second, and then restored"
-            )
-        })
-    }
-
-    /// A note on rows that are kept out of the binary log; none if they are not, or there is no
-    /// log.
-    pub fn unlogged_note(&self) -> Option<String> {
-        if self.logs_publishing {
-            return Some(format!(
-                "{REPLICA}: the replicas have the same file and publish the table at the RENAME \
-                 in the binary log, which contains nothing else of this load; point-in-time \
-                 recovery from an earlier backup would stop at that RENAME, so take a full backup"
-            ));
-        }
-        let missing = match self.replicas.as_slice() {
-            [] => "replicas".to_owned(),
-            names => format!("replicas ({})", names.join(", ")),
-        };
-        self.unlogged.then(|| {
-            format!(
-                "{UNLOGGED}: the binary log does not contain this load, so {missing} and \
-                 point-in-time recovery lack these rows. A replica stops at the first logged \
-                 change of such a row: before any change, load the rows into each replica with \
-                 {UNLOGGED}, and take a full backup"
-            )
-        })
-    }
-
     /// The setting that excludes the direct path for a table with an AUTO_INCREMENT column: an
     /// offset that the documentation calls ignored, by which the server counts all the same.
     pub fn unsupported_step(&self) -> Option<Unsupported> {
@@ -315,7 +279,7 @@ impl ServerFacts {
     pub fn unseen_triggers(&self, table: &TableName) -> Option<Unsupported> {
         let is_mysql = self.version.flavor == Flavor::MySql;
         let sees_all = !is_mysql || self.privileges.on_table("TRIGGER", table);
-        let grant = || grant::grant(&["TRIGGER"], &table.database, &self.account);
+        let grant = || self.privileges.grant(&["TRIGGER"], &table.database, &self.account);
         (!sees_all).then(|| Unsupported::UnseenTriggers(grant()))
     }
 

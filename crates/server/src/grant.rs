@@ -8,9 +8,12 @@ pub(crate) fn account(user_and_host: &str, host: &str) -> String {
     format!("{}@{}", quote_name(user.unwrap_or_default()), quote_name(host))
 }
 
-/// `GRANT .. ON database.* TO account`.
-pub fn grant(rights: &[&str], database: &str, account: &str) -> String {
-    // The name of a database is a pattern here.
+/// Shows whether MySQL takes the names of databases in GRANT as they are.
+pub(crate) const LITERAL: &str = "SHOW GLOBAL VARIABLES LIKE 'partial_revokes'";
+
+/// `GRANT .. ON database.* TO account`. The name of a database is a pattern there, unless it `is_literal`.
+pub(crate) fn grant(rights: &[&str], database: &str, account: &str, is_literal: bool) -> String {
     let plain = database.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%");
-    format!("GRANT {} ON {}.* TO {account}", rights.join(", "), quote_name(&plain))
+    let name = if is_literal { database } else { &plain };
+    format!("GRANT {} ON {}.* TO {account}", rights.join(", "), quote_name(name))
 }

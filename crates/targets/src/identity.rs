@@ -73,6 +73,11 @@ impl Lock {
                 Staged::Refused => found.refused.push(Unsupported::Table(feature)),
             }
         }
+        // A copy would be in the shared tablespace.
+        let is_copied = self.table.engine == Engine::InnoDb && flavor == Flavor::MySql;
+        if is_copied && !self.facts.file_per_table && self.facts.engine.kind.has_files() {
+            found.ties.push(Unsupported::SharedTablespace);
+        }
         // TiDB tells one, and has none.
         if self.facts.engine.kind.has_files() {
             found.ties.extend(self.facts.unsupported_row_format(&self.table));

@@ -248,8 +248,7 @@ impl<'l> Filled<'l> {
         self.lock.sync_descriptions(targets.iter().map(|(_, names)| &names.staging))?;
         let keys: Vec<Option<&Keys>> =
             all_made(&self.made, &self.others).map(FilledBy::keys).collect();
-        let mut preparation =
-            Preparation { targets: &targets, keys: &keys, mode, checks, brought: 0 };
+        let mut preparation = Preparation::new(&targets, &keys, mode, checks);
         let mut turns = Turns::begin(self.lock.patience.wait);
         let held = loop {
             let made = all_made(&self.made, &self.others).collect();
@@ -257,7 +256,8 @@ impl<'l> Filled<'l> {
             let has_export = attempt.export.is_some();
             let done = attempt.run(self.lock, &mut preparation, &mut turns);
             // Rows of the target that were read could be others by the next attempt.
-            let may_pass = !has_export && done.as_ref().is_err_and(is_wait);
+            let may_pass =
+                !has_export && !preparation.keeps_keys && done.as_ref().is_err_and(is_wait);
             match done {
                 Err(error) if may_pass && turns.again(&error, &self.lock.session) => {
                     if let Error::LockWait { holders, .. } = &error {
@@ -364,7 +364,7 @@ impl Attempt<'_> {
     fn swap(
         self,
         lock: &mut Lock,
-        preparation: &Preparation<'_>,
+        preparation: &mut Preparation<'_>,
         turns: &mut Turns,
         (around, mut guard): (&Guarded, Option<Guard>),
     ) -> Result<(Held, Option<Guard>)> {

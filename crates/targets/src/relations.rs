@@ -43,6 +43,8 @@ pub(super) struct Preparation<'f> {
     pub(super) checks: KeyChecks,
     /// How many of the targets' filled tables, the first ones, are where they wait.
     pub(super) brought: usize,
+    /// True if filled tables may have keys that could not be taken away again.
+    pub(super) keeps_keys: bool,
 }
 
 /// The other tables that foreign keys join with targets, as far as they are to be held, and the targets.
@@ -69,7 +71,16 @@ pub(super) fn around(
     Ok(around)
 }
 
-impl Preparation<'_> {
+impl<'f> Preparation<'f> {
+    pub(super) fn new(
+        targets: &'f [(Table, Names)],
+        keys: &'f [Option<&'f Keys>],
+        mode: Mode,
+        checks: KeyChecks,
+    ) -> Preparation<'f> {
+        Preparation { targets, keys, mode, checks, brought: 0, keeps_keys: false }
+    }
+
     /// Looks at rows while the tables `around` are held, and gives filled tables the foreign keys of the targets.
     ///
     /// Killed in it: filled tables, some of them in databases of their own, and targets as they were.
@@ -128,14 +139,16 @@ impl Preparation<'_> {
 
     /// Takes the keys of filled tables away before others may write to the tables around: a row that is deleted
     /// there must neither be kept by rows that nobody sees, nor take these along.
-    pub(super) fn take_back(&self, lock: &mut Lock) -> Result<()> {
+    pub(super) fn take_back(&mut self, lock: &mut Lock) -> Result<()> {
         // No table gets keys before all are there.
         if self.brought < self.targets.len() {
             return Ok(());
         }
-        self.targets.iter().try_for_each(|(table, names)| {
+        let taken = self.targets.iter().try_for_each(|(table, names)| {
             staging_database::drop_keys(&mut lock.session, table, names)
-        })
+        });
+        self.keeps_keys = taken.is_err();
+        taken
     }
 
     /// Where the rows of a filled table are.

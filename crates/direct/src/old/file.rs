@@ -59,17 +59,15 @@ impl OldFile {
         progress: &dyn Progress,
     ) -> Result<OldFile, Error> {
         let Like { template, cfg, binding, collations, digests } = like;
-        let old = Cfg::parse(&exported.cfg)?;
+        let old = parse(&exported.cfg)?;
         let file = exported.file.try_clone().map_err(Error::io("opening", &exported.path))?;
         let space = SpaceFile::new(file, exported.path.clone(), u64::MAX);
         let root = PageNo(old.indexes.first().map_or(FIL_NULL, |clustered| clustered.root));
         let is_altered = innodb::instant::is_altered(&space, root).map_err(unreadable)?;
         let places = cfg.indexes_of_like(&old, is_altered).ok_or_else(|| {
-            Error::NotMerged(
-                "the table stores its rows in another form than a new table; ALTER TABLE .. FORCE \
-                 rewrites its rows"
-                    .to_owned(),
-            )
+            Error::NotMerged(format!(
+                "the table stores its rows in another form than a new table; {REWRITE}"
+            ))
         })?;
         let file_bytes = space.size()?;
         MinMemory::of_verifying(file_bytes).check(bounds.memory_bytes_max)?;
@@ -101,5 +99,24 @@ impl OldFile {
     pub(super) fn leaf_bytes(&self) -> u64 {
         let leaves: usize = self.indexes.iter().map(|index| index.leaves.len()).sum();
         (leaves * PAGE_SIZE) as u64
+    }
+}
+
+/// What makes the rows of a table alike.
+const REWRITE: &str = "ALTER TABLE .. FORCE rewrites its rows";
+
+/// Reads the description of an old table.
+///
+/// Errors: [`Error::NotMerged`] where a table of MySQL was altered instantly.
+fn parse(cfg: &[u8]) -> Result<Cfg, Error> {
+    let altered =
+        || Error::NotMerged(format!("the table was altered with ALGORITHM=INSTANT; {REWRITE}"));
+    let old = match Cfg::parse(cfg) {
+        Err(innodb::error::Error::Unsupported { .. }) => return Err(altered()),
+        old => old?,
+    };
+    match old.mysql.as_ref().is_some_and(|mysql| !mysql.is_plain()) {
+        true => Err(altered()),
+        false => Ok(old),
     }
 }

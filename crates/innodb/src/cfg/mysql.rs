@@ -3,7 +3,7 @@
 //! Source: MySQL 9.7, storage/innobase/row/row0quiesce.cc.
 
 use super::{CfgIndex, Input, put_u32};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Part of MySQL's file that describes the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +65,12 @@ impl MySqlTable {
     }
 }
 
+/// Rows of a table that was altered are of several kinds.
+pub(crate) fn altered(what: &'static str, seen: u32) -> Error {
+    let expected = "a table that no ALGORITHM=INSTANT has added columns to or dropped columns from";
+    Error::Unsupported { what, seen: seen.to_string(), expected }
+}
+
 impl MySqlColumn {
     pub(super) fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.version_added.to_be_bytes());
@@ -89,7 +95,7 @@ impl Input<'_> {
         let total_columns = self.u32("total columns")?;
         let dropped = self.u32("dropped columns")?;
         if dropped != 0 {
-            return Err(self.bad("dropped columns", dropped.to_string(), "0".into()));
+            return Err(altered("number of dropped columns", dropped));
         }
         Ok(MySqlTable {
             nullable_before_instant,

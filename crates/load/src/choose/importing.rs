@@ -11,7 +11,7 @@ use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
 use schema::{DefaultValue, Method, Table, quote_name};
 use server::engine::Kind;
 use server::facts::tidb_release;
-use server::{ServerFacts, Session, privileges};
+use server::{ServerFacts, Session};
 
 use super::facts::Facts;
 
@@ -94,7 +94,7 @@ pub(super) fn of_server(
     let database = &options.database;
     let lacks = |right: &&str| !rights.on_database(right, database);
     let lacking: Vec<&str> = RIGHTS.into_iter().filter(lacks).collect();
-    let others = (!lacking.is_empty()).then(|| privileges::grant(&lacking, database, account));
+    let others = (!lacking.is_empty()).then(|| rights.grant(&lacking, database, account));
     let missing: Vec<String> = file.into_iter().chain(others).collect();
     if !missing.is_empty() {
         refused.push(format!("privileges (the account lacks: {})", missing.join("; ")));

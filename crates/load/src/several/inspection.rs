@@ -12,7 +12,7 @@ use job::options::{LoadOptions, LoadPath, WithOthers};
 use job::report::Stopwatch;
 use schema::{Table, TableName};
 use server::engine::Swap;
-use server::{ConnectOptions, Session, Unsupported, catalog};
+use server::{ConnectOptions, Session, catalog};
 use targets::{Keeper, Resting};
 
 use super::facts::waiting;
@@ -95,7 +95,7 @@ pub(super) fn inspect(
         return Ok(Inspection::In(targets, keeper, Box::new(settled)));
     }
     for target in &mut targets {
-        target.unsupported.extend(against.iter().cloned().map(Unsupported::NamedReplica));
+        copies::add_reasons(&mut target.unsupported, &against);
     }
     let mut session = keeper.another()?;
     let described: Vec<Option<&Table>> = targets.iter().map(|one| Some(&one.table)).collect();

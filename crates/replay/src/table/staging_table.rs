@@ -90,9 +90,17 @@ fn definition(own: &mut Session, name: &TableName) -> server::Result<Vec<u8>> {
 /// The engine of a definition: behind the last line that begins with a parenthesis, since texts in
 /// between escape their line ends.
 fn engine(definition: &[u8]) -> String {
-    const BEFORE: &[u8] = b"\n) ENGINE=";
-    let at = definition.windows(BEFORE.len()).rposition(|window| window == BEFORE);
-    let rest = at.map_or(&[][..], |at| &definition[at + BEFORE.len()..]);
+    const BEFORE: &[u8] = b"\n) ";
+    const ENGINE: &[u8] = b"ENGINE=";
+    let ends = definition.windows(BEFORE.len()).enumerate().rev();
+    let mut lines = ends
+        .filter(|(_, window)| *window == BEFORE)
+        .map(|(at, _)| &definition[at + BEFORE.len()..])
+        // MySQL names a tablespace before the engine.
+        .filter(|line| line.starts_with(ENGINE) || line.starts_with(b"/*!"));
+    let line = lines.next().unwrap_or_default();
+    let at = line.windows(ENGINE.len()).position(|window| window == ENGINE);
+    let rest = at.map_or(&[][..], |at| &line[at + ENGINE.len()..]);
     let word = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_');
     String::from_utf8_lossy(&word.copied().collect::<Vec<u8>>()).into_owned()
 }
@@ -113,6 +121,9 @@ mod tests {
     #[test]
     fn the_engine_is_read_behind_the_columns() {
         let text = b"(\n  `a` int COMMENT ') ENGINE=CSV'\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4";
+        assert_eq!(engine(text), "InnoDB");
+        let text =
+            b"(\n  `a` int\n) /*!50100 TABLESPACE `s` */ ENGINE=InnoDB COMMENT=') ENGINE=CSV'";
         assert_eq!(engine(text), "InnoDB");
         assert_eq!(engine(b"("), "");
     }

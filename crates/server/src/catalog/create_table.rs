@@ -20,16 +20,22 @@ fn without_name(text: &str) -> String {
     // The name may have line breaks.
     let head = lines(text).next().map_or(0, str::len);
     let body = text.get(head + 1..).unwrap_or_default();
-    // The last line that starts with a parenthesis: texts in between escape their line ends.
-    let Some((columns, options)) = body.rsplit_once("\n) ENGINE=") else {
-        return body.to_owned();
-    };
+    let Some((columns, options)) = split_options(body) else { return body.to_owned() };
     let (line, rest) = options.split_at(options.find('\n').unwrap_or(options.len()));
     // Quotes hold a text.
     let parts = line.split('\'').enumerate();
     let parts =
         parts.map(|(at, part)| if at % 2 == 0 { without_counters(part) } else { part.into() });
-    format!("{columns}\n) ENGINE={}{rest}", parts.collect::<Vec<_>>().join("'"))
+    format!("{columns}\n) {}{rest}", parts.collect::<Vec<_>>().join("'"))
+}
+
+/// What is before and behind the last line that starts with a parenthesis: texts in between escape their line
+/// ends. MySQL names a tablespace there, and how a file grows, before the engine.
+fn split_options(body: &str) -> Option<(&str, &str)> {
+    let begins = |options: &str| options.starts_with("ENGINE=") || options.starts_with("/*!");
+    let mut ends =
+        body.rmatch_indices("\n) ").map(|(at, end)| (&body[..at], &body[at + end.len()..]));
+    ends.find(|(_, options)| begins(options))
 }
 
 /// Options without the counters. TiDB has them behind the collation, the one for AUTO_RANDOM in a comment.
@@ -104,7 +110,10 @@ fn defined(definition: &str) -> impl Iterator<Item = CreateOption> {
         path.map(|path| CreateOption::DataDirectory(format!("DATA DIRECTORY='/{path}'")));
     let space = line.strip_prefix(") /*!50100 TABLESPACE ").and_then(quoted_name);
     let space = space.map(|(name, _)| name).filter(|name| name != OWN_FILE);
-    space.map(CreateOption::Tablespace).into_iter().chain(directory)
+    let step =
+        line.split_once(" /*!80023 AUTOEXTEND_SIZE=").and_then(|(_, rest)| rest.split_once(" */"));
+    let step = step.map(|(bytes, _)| CreateOption::AutoExtend(bytes.to_owned()));
+    space.map(CreateOption::Tablespace).into_iter().chain(directory).chain(step)
 }
 
 /// True if CREATE_OPTIONS shows that the table is partitioned.
@@ -178,6 +187,21 @@ mod tests {
     }
 
     #[test]
+    fn counters_behind_a_tablespace_are_left_out() {
+        let text = |options: &str, counter: &str| {
+            format!(
+                "CREATE TABLE `t` (\n  `a` int COMMENT ') ENGINE='\n) {options}ENGINE=InnoDB{counter} COMMENT=' AUTO_INCREMENT=5'"
+            )
+        };
+        let space = "/*!50100 TABLESPACE `s` */ ";
+        for options in ["", space, &format!("{space}/*!80023 AUTOEXTEND_SIZE=4194304 */ ")] {
+            let counted = without_name(&text(options, " AUTO_INCREMENT=501"));
+            assert_eq!(counted, without_name(&text(options, "")));
+            assert!(counted.contains(options), "{counted}");
+        }
+    }
+
+    #[test]
     fn a_line_break_in_a_name_ends_no_line() {
         let text = "CREATE TABLE `a\nb` (\n  `x\n'y` int DEFAULT 'it''s `\\'',\n\n) ENGINE=`";
         let expected =
@@ -212,6 +236,8 @@ mod tests {
         };
         assert_eq!(within("t``s"), [CreateOption::Tablespace(text("t`s"))]);
         assert!(within("innodb_file_per_table").is_empty());
+        let steps = plain.replace(") ENGINE", ") /*!80023 AUTOEXTEND_SIZE=4194304 */ ENGINE");
+        assert_eq!(options("", &steps), [CreateOption::AutoExtend(text("4194304"))]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::Result;
-pub use crate::grant::grant;
+use crate::grant;
 use crate::identifier::{TableName, quoted_name};
 use crate::session::Session;
 use crate::version::Flavor;
@@ -51,9 +51,13 @@ pub fn missing(session: &mut Session, rights: &[&str], database: &str) -> Result
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Privileges {
     grants: Vec<Grant>,
+    /// Databases for which MySQL takes rights on the server away again.
+    revokes: Vec<Grant>,
+    /// True if the names of databases in GRANT are no patterns.
+    is_literal: bool,
 }
 
-/// One `GRANT .. ON scope`.
+/// One `GRANT .. ON scope`, or `REVOKE .. ON scope`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Grant {
     /// Upper-case names; `ALL PRIVILEGES` is one of them.
@@ -82,12 +86,19 @@ impl Privileges {
         let rows = match session.query("SHOW GRANTS") {
             // A server without accounts lets everybody do everything.
             Err(error) if error.errno() == Some(ER_OPTION_PREVENTS_STATEMENT) => {
-                return Ok(Privileges { grants: parse(EVERYTHING).into_iter().collect() });
+                return Ok(Privileges::of(&[EVERYTHING.to_owned()], false));
             }
             rows => rows?,
         };
         let lines = rows.iter().map(|row| row.text(0)).collect::<Result<Vec<_>>>()?;
-        Ok(Privileges { grants: lines.iter().filter_map(|line| parse(line)).collect() })
+        let is_literal = session.version().flavor == Flavor::MySql
+            && session.query(grant::LITERAL)?.iter().any(|row| row.bytes(1) == Some(b"ON"));
+        Ok(Privileges::of(&lines, is_literal))
+    }
+
+    fn of(lines: &[String], is_literal: bool) -> Privileges {
+        let all = |word: &str| lines.iter().filter_map(|line| parse(line, word)).collect();
+        Privileges { grants: all("GRANT "), revokes: all("REVOKE "), is_literal }
     }
 
     /// True if a privilege holds on the whole server.
@@ -106,13 +117,23 @@ impl Privileges {
 
     /// True if a privilege holds on every table of a database, also those to be created.
     pub fn on_database(&self, privilege: &str, database: &str) -> bool {
+        let is_revoked = self
+            .revokes
+            .iter()
+            .any(|revoke| revoke.database.as_deref() == Some(database) && revoke.gives(privilege));
         self.grants.iter().any(|grant| {
-            let covers = grant
-                .database
-                .as_deref()
-                .is_none_or(|p| sql::is_like(database.as_bytes(), p.as_bytes()));
+            let covers = match grant.database.as_deref() {
+                None => !is_revoked,
+                Some(name) if self.is_literal => name == database,
+                Some(name) => sql::is_like(database.as_bytes(), name.as_bytes()),
+            };
             covers && grant.table.is_none() && grant.gives(privilege)
         })
+    }
+
+    /// The statement that gives an account `rights` on a database.
+    pub fn grant(&self, rights: &[&str], database: &str, account: &str) -> String {
+        grant::grant(rights, database, account, self.is_literal)
     }
 
     /// True if foreign keys of other databases that refer to a table are seen.
@@ -158,15 +179,19 @@ impl Privileges {
         let scratch = if of_parent.is_some() { &SCRATCH_MYSQL[..] } else { &SCRATCH };
         let rights: Vec<&str> = scratch.iter().copied().filter(lacks).collect();
         let rights = Some(rights).filter(|rights| !rights.is_empty());
-        let own = rights
-            .map(|rights| format!("GRANT {} ON `\\_inrush\\_%`.* TO {account}", rights.join(", ")));
+        let own = rights.map(|rights| match self.is_literal {
+            true => own.iter().map(|own| self.grant(&rights, own, account)).collect(),
+            false => {
+                vec![format!("GRANT {} ON `\\_inrush\\_%`.* TO {account}", rights.join(", "))]
+            }
+        });
         let of_other = |database: &&str| {
             let beside = BESIDE.into_iter().filter(|_| others.contains(database));
             let of_parent = of_parent.filter(|_| parents.contains(database));
             let rights: Vec<&str> = beside.chain(of_parent).collect();
             self.missing(&rights, database, account)
         };
-        own.into_iter().chain(others.union(parents).filter_map(of_other)).collect()
+        own.into_iter().flatten().chain(others.union(parents).filter_map(of_other)).collect()
     }
 
     /// The rights that a staging table needs and that are missing, as `GRANT .. TO account` gives them.
@@ -199,7 +224,7 @@ impl Privileges {
     fn missing(&self, rights: &[&str], database: &str, account: &str) -> Option<String> {
         let missing = rights.iter().filter(|right| !self.on_database(right, database));
         let missing: Vec<&str> = missing.copied().collect();
-        (!missing.is_empty()).then(|| grant(&missing, database, account))
+        (!missing.is_empty()).then(|| self.grant(&missing, database, account))
     }
 }
 
@@ -209,9 +234,9 @@ impl Grant {
     }
 }
 
-/// Reads `GRANT a, b ON scope TO ..`; None for roles, proxies, columns and routines.
-fn parse(line: &str) -> Option<Grant> {
-    let (list, rest) = line.strip_prefix("GRANT ")?.split_once(" ON ")?;
+/// Reads `GRANT a, b ON scope TO ..`, if it begins with that `word`; None for roles, proxies, columns and routines.
+fn parse(line: &str, word: &str) -> Option<Grant> {
+    let (list, rest) = line.strip_prefix(word)?.split_once(" ON ")?;
     let privileges = list.split(',').map(|p| p.trim().to_ascii_uppercase()).collect();
     if rest.starts_with("*.* ") {
         return Some(Grant { privileges, database: None, table: None });
@@ -237,8 +262,7 @@ mod tests {
             "GRANT DROP ON `f`.`lk` TO `bob`@`localhost`",
             "SET DEFAULT ROLE `r` FOR `bob`@`localhost`",
         ];
-        let grants = lines.iter().filter_map(|line| parse(line)).collect();
-        let privileges = Privileges { grants };
+        let privileges = Privileges::of(&lines.map(str::to_owned), false);
         assert!(privileges.on_server("RELOAD") && !privileges.on_server("SELECT"));
         assert!(privileges.on_database("INSERT", "f") && !privileges.on_database("DROP", "f"));
         assert!(privileges.missing_for_direct(Flavor::MariaDb, "a_bc", "x").is_empty());
@@ -275,9 +299,25 @@ mod tests {
         );
         let beside = ["GRANT LOCK TABLES ON `f`.* TO x", "GRANT SELECT, LOCK TABLES ON `o`.* TO x"];
         assert_eq!(of_keys(Flavor::MariaDb), [&*own(""), beside[0], beside[1]]);
-        let nothing = Privileges { grants: Vec::new() };
+        let nothing = Privileges::default();
         let missing = nothing.missing_for_direct(Flavor::MariaDb, "a_b`c", "x");
         assert_eq!(missing[0], "GRANT RELOAD, SUPER, PROCESS ON *.* TO x");
         assert!(missing[1].ends_with("LOCK TABLES ON `a\\_b``c`.* TO x"), "{missing:?}");
+    }
+    #[test]
+    fn rights_that_mysql_revokes_for_a_database_are_missing_there() {
+        let lines = [
+            "GRANT SELECT, INSERT, CREATE, DROP, RELOAD, PROCESS, ALTER, LOCK TABLES ON *.* TO `u`@`%`",
+            "GRANT TRIGGER ON `a\\_b`.* TO `u`@`%`",
+            "GRANT TRIGGER ON `c_d`.* TO `u`@`%`",
+            "REVOKE INSERT ON `c_d`.* FROM `u`@`%`",
+        ];
+        let privileges = Privileges::of(&lines.map(str::to_owned), true);
+        let missing =
+            |database: &str| privileges.missing_for_direct(Flavor::MySql, database, "`u`@`%`");
+        assert_eq!(missing("c_d"), ["GRANT INSERT ON `c_d`.* TO `u`@`%`"]);
+        assert!(missing("cxd").is_empty());
+        let sees = |database: &str| privileges.on_database("TRIGGER", database);
+        assert!(sees("c_d") && !sees("cxd") && !sees("a_b") && sees("a\\_b"));
     }
 }

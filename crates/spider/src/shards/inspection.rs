@@ -13,7 +13,7 @@ use job::report::{Report, ShardReport};
 use load::places::PlacesPlan;
 use load::{Refused, parts};
 use schema::{Engine, Table, TableKind};
-use server::{ConnectOptions, Session, Unsupported, catalog, facts, privileges};
+use server::{ConnectOptions, Session, Unsupported, catalog, facts};
 use sources::{Source, SourceExt as _};
 use targets::Lock;
 use values::{SqlMode, SqlType};
@@ -335,7 +335,7 @@ fn missing_rights(target: &Lock, mode: Mode) -> String {
     missing.retain(|right| !facts.privileges.on_database(right, database));
     match mode {
         Mode::Append if !missing.is_empty() => {
-            privileges::grant(&missing, database, &facts.account)
+            facts.privileges.grant(&missing, database, &facts.account)
         }
         _ => String::new(),
     }

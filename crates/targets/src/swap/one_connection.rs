@@ -51,6 +51,7 @@ impl Swap {
         let begun = Instant::now();
         let locked = lock.session.exec(&self.lock_all(around));
         let done = match locked.and_then(|_| self.under_locks(lock, preparation, around)) {
+            Err(error) if is_wait(&error) && preparation.keeps_keys => Err(self.kept_keys(lock)),
             Err(error) if is_wait(&error) => Err(self.waited(lock)),
             done => done,
         };
@@ -92,7 +93,7 @@ impl Swap {
                 }
             }
             done => {
-                // Filled tables that keep their keys are dropped with them; why the swap failed is told.
+                // Filled tables that keep their keys are dropped with them, and the swap is not tried again.
                 let _ = preparation.take_back(lock);
                 done
             }
@@ -109,6 +110,21 @@ impl Swap {
             [format!("{name} WRITE"), format!("{name} AS {alias} READ")]
         });
         format!("LOCK TABLES {}", locks.collect::<Vec<_>>().join(", "))
+    }
+
+    /// A lock of others came between the keys of filled tables and the RENAME: rows of these tables may go with
+    /// rows that they refer to.
+    fn kept_keys(&self, lock: &mut Lock) -> Error {
+        let holders = self.holders_of_locks(&mut lock.session, &[]);
+        let holders = match holders.is_empty() {
+            true => "others".to_owned(),
+            false => holders.join(", "),
+        };
+        let detail = format!(
+            "a lock of {holders} kept the filled table, which has foreign keys already, from its place, and others \
+             could delete rows that it refers to; load again when that lock is released"
+        );
+        Error::Altered { target: self.names(), detail }
     }
 
     fn waited(&self, lock: &mut Lock) -> Error {

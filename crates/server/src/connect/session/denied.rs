@@ -7,9 +7,10 @@
 use mysql::prelude::Queryable;
 
 use crate::error::Error;
-use crate::grant;
+use crate::grant::{self, LITERAL};
 use crate::identifier::quoted_name;
 use crate::session::Session;
+use crate::version::Flavor;
 
 /// Server errors of a missing right: on a database, on a table, on the server.
 const ER_DBACCESS_DENIED: u16 = 1044;
@@ -50,8 +51,11 @@ impl Session {
                 Place::Own => own,
                 Place::Server => None,
             };
+            let literal = |conn: &mut mysql::Conn| conn.query_first::<(String, String), _>(LITERAL);
+            let is_literal = self.version().flavor == Flavor::MySql
+                && matches!(self.driver.call(literal), Ok(Some((_, value))) if value == "ON");
             let grant = match database {
-                Some(database) => grant::grant(&[&right], &database, &account),
+                Some(database) => grant::grant(&[&right], &database, &account, is_literal),
                 None => format!("GRANT {right} ON *.* TO {account}"),
             };
             message.push_str(&format!(" (the account needs: {grant})"));
