@@ -137,6 +137,7 @@ impl Scene {
             columns: names.iter().map(|name| filled(name)).collect(),
             rejects_max: 1000,
             lock_wait: Duration::from_secs(60),
+            row_waits: RowWaits::default(),
             reconnect_wait: Duration::from_secs(60),
         };
         Scene { session, target, ledger, options }
