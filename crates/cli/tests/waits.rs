@@ -288,6 +288,35 @@ fn a_prepared_transaction_is_a_holder_too() {
     }
 }
 
+/// Statements that create what a load needs wait as long as others, and name who is in the way.
+#[test]
+fn tables_that_cannot_be_created_yet_are_waited_for() {
+    let Some(server) = TestServer::start() else { return };
+    let (home, database) = (Home::new(), server.database().unwrap());
+    let mut other = server.connect().unwrap();
+    let table = format!("{database}.t");
+    let create = format!("CREATE TABLE {table} (id INT PRIMARY KEY, v INT)");
+    all(&mut other, &[&create, &format!("INSERT INTO {table} VALUES (0, 0)")]);
+    // More than goes in by one transaction.
+    let rows: String = (1..40_000).map(|id| format!("{id},{id}\n")).collect();
+    let rows = home.file("rows.csv", rows);
+    let dump = home.file("dump.sql", "CREATE TABLE r (id INT);\n-- Dump completed\n");
+    let append = ["--mode", "append", "--path", "stream", "--dialect", "csv"];
+    let wait = ["--lock-wait", "1"];
+    all(&mut other, &["FLUSH TABLES WITH READ LOCK"]);
+    let mut append_to = home.load(&server, &table, &rows);
+    let mut new = home.load(&server, &format!("{database}.new"), &rows);
+    let mut replay = home.inrush(["replay", "--into", &database]);
+    replay.arg(&dump).arg("--socket").arg(server.socket());
+    replay.args(server.options().user.map(|user| format!("--user={user}")));
+    for command in [append_to.args(append), new.arg("--create"), &mut replay] {
+        let held = " within 1 s; the lock may be held by connection ";
+        run(command.args(wait)).refused(1, &["no lock on ", held]);
+    }
+    all(&mut other, &["UNLOCK TABLES"]);
+    run(home.load(&server, &table, &rows).args(append)).done();
+}
+
 #[test]
 fn loads_of_several_tables_at_once_all_work() {
     let Some(desk) = Desk::new() else { return };

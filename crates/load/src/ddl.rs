@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 use std::mem::discriminant;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use face::option::{DDL, TYPES};
 use job::error::Error;
@@ -14,6 +16,7 @@ use schema::{Column, Table, TableName};
 use server::version::Flavor;
 use server::{ConnectOptions, Session, catalog, identifier, privileges};
 use sql::{Comments, CreateTable, Syntax, TableChange};
+use targets::waiting::within;
 
 use crate::predicted_table;
 
@@ -73,12 +76,13 @@ fn is_unused(session: &mut Session, database: &str) -> Result<bool, server::Erro
 pub(crate) fn make_table(
     session: &mut Session,
     options: &LoadOptions,
+    told: &Sender<String>,
 ) -> Result<CreatedTables, Error> {
     let name = TableName::new(&options.database, &options.table);
     if options.ddl.is_none() || catalog::exists(session, &name)? {
         return Ok(CreatedTables::default());
     }
-    make(session, vec![(name, options)], |_, _| Ok(()))
+    make(session, vec![(name, options)], told, |_, _| Ok(()))
 }
 
 /// Compares a target that exists with the types that a user chose for its creation, which its creation alone
@@ -125,6 +129,7 @@ pub fn check_types(
 pub(crate) fn make_tables(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
+    told: &Sender<String>,
 ) -> Result<CreatedTables, Error> {
     if tables.iter().all(|options| options.ddl.is_none()) {
         return Ok(CreatedTables::default());
@@ -141,13 +146,14 @@ pub(crate) fn make_tables(
         return Ok(CreatedTables::default());
     }
     session.set(&[("foreign_key_checks", "0")])?;
-    make(&mut session, missing, check_parents)
+    make(&mut session, missing, told, check_parents)
 }
 
 /// Makes tables that are missing; what was made goes again where they do not pass `check`.
 fn make(
     session: &mut Session,
     missing: Vec<(TableName, &LoadOptions)>,
+    told: &Sender<String>,
     check: impl FnOnce(&mut Session, &[TableName]) -> Result<(), Error>,
 ) -> Result<CreatedTables, Error> {
     let first = missing[0].1;
@@ -161,16 +167,26 @@ fn make(
         let name = &missing[0].0;
         return Err(Error::Usage(format!("{name} cannot be created: the account needs: {grant}")));
     }
-    let refused = |error: server::Error| Error::Usage(format!("{DDL}: {error}"));
+    let refused = |error: server::Error| match error {
+        error @ server::Error::LockWait { .. } => error.into(),
+        error => Error::Usage(format!("{DDL}: {error}")),
+    };
     let database = identifier::quote_name(&first.database);
-    let is_new = create_database(session, &database).map_err(refused)?;
+    let wait = Duration::from_secs(u64::from(first.server.lock_wait_seconds));
+    let told = Some(told.clone());
+    let is_new = within(session, (&missing[0].0, wait), told.clone(), |session| {
+        create_database(session, &database)
+    });
+    let is_new = is_new.map_err(refused)?;
     let database_made = is_new.then(|| first.database.clone());
     let mut made = CreatedTables { tables: Vec::new(), database: database_made };
     let make = || {
         session.exec(&format!("USE {database}")).map_err(refused)?;
         for ((name, options), statement) in missing.iter().zip(statements) {
             options.interrupt.check()?;
-            match session.exec(statement) {
+            let done =
+                within(session, (name, wait), told.clone(), |session| session.exec(statement));
+            match done {
                 Ok(_) => made.tables.push(name.clone()),
                 // Another load has created it meanwhile.
                 Err(error)

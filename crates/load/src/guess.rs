@@ -127,6 +127,8 @@ impl FirstFile<'_> {
             skip_lines,
             encoding: *encoding,
             temp_dir: self.options.limits.temp_dir.clone(),
+            // Names of a longer line are no guess, and take many times its memory.
+            record_bytes_max: LOOK_BYTES as usize,
             ..SourceOptions::default()
         };
         let dialect = self.in_charset(dialect);
@@ -384,6 +386,17 @@ mod tests {
         "007",
         "$5",
     ];
+
+    /// The names of a long line would take many times its memory.
+    #[test]
+    fn a_line_that_does_not_end_is_not_guessed_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.csv");
+        std::fs::write(&file, ",".repeat(2 * LOOK_BYTES as usize)).unwrap();
+        let options = LoadOptions::new(vec![file], "d", "t");
+        let first = FirstFile { options: &options, columns: &[] };
+        assert!(first.first_line(&Dialect::csv(), 0).is_none());
+    }
 
     proptest! {
         /// Values that pass for plain have no format, and no day of theirs has two meanings.

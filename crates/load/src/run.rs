@@ -299,7 +299,7 @@ fn inspect<'r>(
         Err(reasons) => against.extend(reasons),
     }
     let mut session = Session::connect(connect)?;
-    let made = ddl::make_table(&mut session, options)?;
+    let made = ddl::make_table(&mut session, options, told)?;
     let locked = pool::catch(|| lock(session, options, Some(told)));
     let mut target = match locked.and_then(|locked| locked) {
         Ok(target) => target,

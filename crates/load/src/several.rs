@@ -154,7 +154,7 @@ fn load_all_of(
                 options
             })
             .collect();
-        let make = || ddl::make_tables(connect, &tables);
+        let make = || ddl::make_tables(connect, &tables, &told_by);
         let made = steps.step_or_undo(Stage::Inspect, make, |made| made.undo_anew(connect))?;
         let shared = match of {
             None => Ok((tables, None)),

@@ -23,7 +23,7 @@ mod transaction;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use face::option::ATOMIC;
 use job::pool;
@@ -33,6 +33,7 @@ use server::identifier::{quote_name, quote_text};
 use server::version::Flavor;
 use sources::dump::{SqlReader, Statement};
 use sql::{ObjectName, StatementKind, Syntax, classify, is_global};
+use targets::waiting;
 
 use self::atomic::Deferred;
 use self::other_engines::OtherEngines;
@@ -223,7 +224,10 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     fn all(&mut self, dump: &Dump) -> Result<(), Error> {
         if let Some(into) = &self.shared.options.into {
             let name = quote_name(into);
-            self.sessions.own.exec(&format!("CREATE DATABASE IF NOT EXISTS {name}"))?;
+            let sql = format!("CREATE DATABASE IF NOT EXISTS {name}");
+            let wait = Duration::from_secs(u64::from(self.shared.options.lock_wait_seconds));
+            let within = (&TableName::new(into, "*"), wait);
+            waiting::within(&mut self.sessions.own, within, None, |own| own.exec(&sql))?;
             self.sessions.dump.exec(&format!("USE {name}"))?;
         }
         for part in &dump.parts {

@@ -241,11 +241,15 @@ impl LedgerTable {
         &self.shards
     }
 
-    /// Makes it if it is missing, and writes the job down in it if that is missing. Killed after it: an empty
-    /// table is left, or one whose job has no chunks.
+    /// Makes it if it is missing. Killed after it: an empty table is left.
+    pub(crate) fn create(&self, session: &mut Session) -> server::Result<()> {
+        self.shards.at_each(session, |session| self.create_here(session))
+    }
+
+    /// Writes the job down in it if that is missing. Killed after it: a job without chunks is left.
     ///
     /// Where there are several shards, the job of a load that begins has no chunks on any.
-    pub(crate) fn create(
+    pub(crate) fn begin(
         self,
         session: &mut Session,
         job: &Job,
@@ -254,7 +258,6 @@ impl LedgerTable {
         let text = job.text()?;
         let ledger = Ledger { job: id(&text), table: self };
         let shards = ledger.shards();
-        shards.at_each(session, |session| ledger.table.create_here(session))?;
         failpoint::hit("ledger.created");
         if begins {
             shards.at_others(session, |session| ledger.delete_here(session))?;

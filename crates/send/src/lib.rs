@@ -74,6 +74,7 @@ use job::tally;
 use schema::{Engine, Method};
 use server::{ConnectOptions, Session};
 use sources::{Source, SourceExt as _};
+use targets::row_waits::RowWaits;
 use targets::secondary::Defer;
 use targets::{Lock, Transaction};
 
@@ -483,6 +484,7 @@ impl<'a> Work<'a> {
             columns: columns.filled().into(),
             rejects_max: options.rows.rejects_max,
             lock_wait: Duration::from_secs(u64::from(options.server.lock_wait_seconds)),
+            row_waits: RowWaits::default(),
             reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
         })
     }

@@ -81,7 +81,8 @@ impl Resume {
             }
         }
         ours.chunk_bytes = begun.unwrap_or(ours.chunk_bytes);
-        let ledger = table.create(&mut target.session, &ours, begun.is_none())?;
+        target.watched(|session| table.create(session))?;
+        let ledger = table.begin(&mut target.session, &ours, begun.is_none())?;
         let loaded = match begun {
             Some(_) => ledger.loaded(&mut target.session)?,
             None => HashMap::new(),

@@ -41,12 +41,13 @@ use server::reach::{reach, sleep};
 use server::session::{Prepared, Session};
 use server::version::Flavor;
 use statements::{Place, Statements};
+use targets::row_waits::RowWaits;
 use trouble::{Again, Trouble};
 
 use crate::columns::{Columns, FilledColumn};
 use crate::controller::Batch;
 use crate::ledger::{Entry, Ledger};
-use crate::retry::{Class, Tries, classify};
+use crate::retry::{Cause, Class, Tries, classify};
 use crate::sent_chunk::{Form, SentChunk};
 use crate::shards::Vindex;
 
@@ -57,6 +58,8 @@ const PACKET_BYTES_DEFAULT: usize = 1 << 20;
 
 /// Server error of a key that is there already.
 const ER_DUP_ENTRY: u16 = 1062;
+/// Server error of the next AUTO_INCREMENT value, which is not to be had: the column is full, or others keep its lock.
+const ER_AUTOINC_READ_FAILED: u16 = 1467;
 /// Warning of a ROLLBACK that could not undo everything.
 const ER_NOT_ROLLED_BACK: u16 = 1196;
 
@@ -83,6 +86,8 @@ pub(crate) struct SenderOptions {
     pub(crate) rejects_max: u64,
     /// How long one chunk is tried again for the sake of deadlocks and locks.
     pub(crate) lock_wait: Duration,
+    /// The load's connections, and who waits for whom.
+    pub(crate) row_waits: RowWaits,
     /// How long a server that does not answer is tried.
     pub(crate) reconnect_wait: Duration,
 }
@@ -242,11 +247,22 @@ impl Sender {
             self.options.connect.interrupt.check().map_err(Error::from)?;
             caller.again(&again)?;
             if tries.are_over(self.options.lock_wait) {
+                self.name_holders(&mut again);
                 self.give_up();
                 return Err(gave_up(chunk, &self.options.files, again, tries.elapsed()).into());
             }
             sleep(again.pause, &self.options.connect.interrupt);
         }
+    }
+
+    /// Has the error of a lock that did not come say who may hold it.
+    fn name_holders(&mut self, again: &mut Again) {
+        let is_lock = again.cause == Cause::LockWait;
+        let Some(session) = self.session.as_mut().filter(|_| is_lock) else { return };
+        let SenderOptions { place, row_waits, lock_wait, .. } = &*self.options;
+        let holders = row_waits.holders(session, &place.table);
+        let (target, seconds) = (place.target.to_string(), lock_wait.as_secs());
+        again.error = server::Error::LockWait { target, seconds, holders };
     }
 
     /// Sends a chunk once.
@@ -257,6 +273,28 @@ impl Sender {
         caller: &mut dyn Caller,
     ) -> Result<Sent, Trouble> {
         self.reconnect()?;
+        let session = self.session.as_ref().ok_or_else(no_session)?;
+        if matches!(self.options.commit, Commit::Whole { .. }) {
+            return self.attempt_once(chunk, batch, caller);
+        }
+        let (options, mark) = (session.options().clone(), session.mark().clone());
+        let row_waits = self.options.row_waits.clone();
+        let once = || self.attempt_once(chunk, batch, caller);
+        match row_waits.yielding(&options, &mark, once) {
+            (Err(Trouble::Again(again)), true) => {
+                Err(Trouble::Again(Again { cause: Cause::LockWait, ..again }))
+            }
+            (done, _) => done,
+        }
+    }
+
+    /// The same over the connection that there is.
+    fn attempt_once(
+        &mut self,
+        chunk: &mut SentChunk,
+        batch: Batch,
+        caller: &mut dyn Caller,
+    ) -> Result<Sent, Trouble> {
         let mut sent = Sent { entry: Entry::of(chunk), ..Sent::default() };
         match self.begin(&sent.entry)? {
             ChunkState::New => {}
@@ -469,6 +507,11 @@ fn again_or_failed(error: impl Into<Error>) -> Trouble {
         },
         error => Trouble::Failed(error),
     }
+}
+
+/// A lock that did not come in time.
+fn late(error: server::Error) -> Trouble {
+    Trouble::Again(Again { cause: Cause::LockWait, tries: 0, pause: Duration::ZERO, error })
 }
 
 fn gave_up(chunk: &SentChunk, files: &[PathBuf], again: Again, elapsed: Duration) -> Error {

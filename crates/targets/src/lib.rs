@@ -13,7 +13,7 @@
 //! removes what a killed load left, of which `left` knows for many targets, and [`left_keys`] for all of a
 //! server; `followers` are locked with whom they refer to; `import_job` is TiDB's; [`carried_keys`] refer to the new table in place
 //! of the old one; `recover` goes on after a connection was lost; [`waiting`] is for locks of others, beside statements that are `lasting`,
-//! [`brief_lock`] for locks that writers queue behind, [`description`] for files that the server describes,
+//! [`brief_lock`] for locks that writers queue behind, [`row_waits`] for rows, [`description`] for files that the server describes,
 //! `backup` for backups, which [`stamp`] has copy imported pages; `clones` for clones of MySQL; `triggers` stay on the target; [`identity`]
 //! says whether another may take the target's place.
 
@@ -58,6 +58,7 @@ mod recover;
 pub mod relations;
 pub mod resting;
 mod row_ids;
+pub mod row_waits;
 pub mod secondary;
 pub mod staging_copy;
 mod staging_database;

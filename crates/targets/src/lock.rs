@@ -111,6 +111,11 @@ impl Lock {
         self.patience.watch(&mut self.session, |session| catalog::is_empty(session, &name))
     }
 
+    /// Runs statements that may wait for locks, and that leave the target as it is.
+    pub fn watched<T>(&mut self, work: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
+        self.patience.watch(&mut self.session, work)
+    }
+
     /// The longest wait for the locks of one statement.
     pub fn lock_wait(&self) -> Duration {
         self.patience.wait

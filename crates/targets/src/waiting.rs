@@ -151,6 +151,19 @@ impl Patience {
     }
 }
 
+/// Runs statements of `session` that may wait for locks, `wait` at most for each: without a target that is locked.
+///
+/// Errors: those of `work`; [`Error::LockWait`] of `target`.
+pub fn within<T>(
+    session: &mut Session,
+    (target, wait): (&TableName, Duration),
+    told: Option<Sender<String>>,
+    work: impl FnOnce(&mut Session) -> Result<T>,
+) -> Result<T> {
+    session.set_lock_wait(wait)?;
+    Patience { target: target.clone(), wait, told }.watch(session, work)
+}
+
 /// Who looks after a statement that lasts.
 struct Looker {
     patience: Patience,

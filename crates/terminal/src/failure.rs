@@ -84,7 +84,8 @@ impl Failure {
     /// Says it on stderr, and as JSON on stdout where the command asks for JSON; gives the exit status.
     pub fn tell(&self) -> u8 {
         if !self.text.is_empty() {
-            say(format_args!("inrush: {self}"));
+            // A line end in a value or a name begins no line of ours.
+            say(format_args!("inrush: {}", self.text.replace('\n', "\\n")));
             if wants_json() {
                 // Who reads it has the exit status too.
                 let _ = writeln!(crate::out(), "{}", self.json());

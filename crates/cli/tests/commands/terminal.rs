@@ -147,6 +147,17 @@ fn nothing_of_a_file_or_a_server_is_obeyed() {
     }
 }
 
+/// A line end in a value begins no line of its own, which would look like one of ours.
+#[test]
+fn an_error_is_one_line() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (v VARCHAR(40) PRIMARY KEY, n INT)");
+    let twice = desk.home.file("twice.csv", "\"a\nb\",1\n\"a\nb\",2\n");
+    let outcome = desk.load("t", &twice, &["--dialect", "csv"]);
+    outcome.refused(1, &["a\\nb"]);
+    assert_eq!(outcome.err.trim_end().lines().count(), 1, "{outcome:?}");
+}
+
 fn json(text: &str) -> bool {
     serde_json::from_str::<serde_json::Value>(text).is_ok()
 }

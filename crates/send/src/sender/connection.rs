@@ -1,6 +1,6 @@
 //! The connection of a sender: made, made again, and fit for rows.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use job::error::Error;
 use server::engine::Kind;
@@ -8,7 +8,10 @@ use server::identifier::digest;
 use server::session::{Done, Isolation, Session};
 
 use super::trouble::Trouble;
-use super::{Commit, PACKET_BYTES_DEFAULT, Sender, WARNINGS_MAX, again_or_failed, no_session};
+use super::{
+    Commit, ER_AUTOINC_READ_FAILED, PACKET_BYTES_DEFAULT, Sender, WARNINGS_MAX, again_or_failed,
+    no_session,
+};
 
 /// Seconds without a packet of ours after which the server takes the connection for lost. Rows
 /// are in memory when they are sent.
@@ -87,7 +90,8 @@ impl Sender {
         self.set_variables(&mut session)?;
         if !is_whole {
             // Else nothing is begun anew, and who began the transaction has said how long.
-            passed_over(session.limit_row_wait(ROW_LOCK_SECONDS_MAX))?;
+            passed_over(session.limit_row_wait(self.row_wait_seconds()))?;
+            self.options.row_waits.add(&session);
         }
         for wish in Kind::of_version(session.version()).sender_wishes() {
             passed_over(session.set(&[*wish]))?;
@@ -105,6 +109,19 @@ impl Sender {
         self.is_in_file_charset = false;
         self.session = Some(session);
         Ok(())
+    }
+
+    /// The longest wait of one statement for a row.
+    pub(super) fn row_wait_seconds(&self) -> u32 {
+        let seconds = u32::try_from(self.options.lock_wait.as_secs()).unwrap_or(u32::MAX);
+        seconds.clamp(1, ROW_LOCK_SECONDS_MAX)
+    }
+
+    /// True for an AUTO_INCREMENT value that did not come because others keep the lock of the values: the server has the
+    /// same error for a full column.
+    pub(super) fn is_late(&self, error: &server::Error, begun: Instant) -> bool {
+        let limit = Duration::from_secs(u64::from(self.row_wait_seconds()));
+        error.errno() == Some(ER_AUTOINC_READ_FAILED) && begun.elapsed() >= limit
     }
 
     /// Sets the variables of a session that sends rows: all at once, or one by one where the server refuses one.

@@ -1,6 +1,7 @@
 //! Rows by multi-row INSERTs, down to the single row where one is refused.
 
 use std::ops::Range;
+use std::time::Instant;
 
 use job::error::Error;
 use job::options::OnDuplicate;
@@ -12,7 +13,8 @@ use super::lines::numbers;
 use super::search::Search;
 use super::trouble::Trouble;
 use super::{
-    Batch, Commit, Sender, Sent, again_or_failed, internal, no_session, parameters, rejects_of,
+    Batch, Commit, Sender, Sent, again_or_failed, internal, late, no_session, parameters,
+    rejects_of,
 };
 use crate::ledger::Refused;
 use crate::retry::{Class, classify};
@@ -232,12 +234,14 @@ impl Sender {
                 is_duplicate: false,
             });
         }
+        let begun = Instant::now();
         let done = match chunk.form {
             Form::Values => self.ask_by_values(text, is_strict)?,
             _ => self.ask_by_text(text, is_strict)?,
         };
         match done {
             Ok(done) => self.outcome(&done, count, is_strict),
+            Err(error) if self.is_late(&error, begun) => Err(late(error)),
             Err(error) => refusal(error),
         }
     }

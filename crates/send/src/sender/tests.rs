@@ -116,7 +116,8 @@ impl Scene {
         session.exec(&format!("CREATE TABLE {} ({columns})", target.quoted())).unwrap();
         let job = Job::new([Path::new("rows.tsv")], "{}".to_owned(), 4096);
         let table = LedgerTable::new(Names::of(&target).ledger, Shards::default());
-        let ledger = table.create(&mut session, &job, true).unwrap();
+        table.create(&mut session).unwrap();
+        let ledger = table.begin(&mut session, &job, true).unwrap();
         let place = Place {
             table: target.clone(),
             target: target.clone(),
@@ -137,6 +138,7 @@ impl Scene {
             columns: names.iter().map(|name| filled(name)).collect(),
             rejects_max: 1000,
             lock_wait: Duration::from_secs(60),
+            row_waits: RowWaits::default(),
             reconnect_wait: Duration::from_secs(60),
         };
         Scene { session, target, ledger, options }
@@ -243,10 +245,10 @@ fn a_ledger_is_found_again_and_removed_when_its_last_job_is() {
     }
     let table = LedgerTable::new(scene.ledger.table().clone(), Shards::default());
     let other = Job::new([Path::new("other.tsv")], "{}".to_owned(), 4096);
-    let other = table.clone().create(&mut scene.session, &other, true).unwrap();
+    let other = table.clone().begin(&mut scene.session, &other, true).unwrap();
     // Twice is once.
     let job = Job::new([Path::new("rows.tsv")], "{}".to_owned(), 4096);
-    assert_eq!(table.clone().create(&mut scene.session, &job, false).unwrap(), scene.ledger);
+    assert_eq!(table.clone().begin(&mut scene.session, &job, false).unwrap(), scene.ledger);
     let found = table.clone().find(&mut scene.session).unwrap();
     assert_eq!(found.len(), 2);
     let ours = found.iter().find(|(_, ledger)| *ledger == scene.ledger).unwrap();
