@@ -45,20 +45,12 @@ pub enum Cut {
 
 impl Cut {
     /// For a prefix of `bytes` bytes, which stands for whole characters where they vary in width.
-    fn of_bytes(sql_type: &SqlType, bytes: usize) -> Cut {
+    fn new(sql_type: &SqlType, bytes: usize) -> Cut {
         match sql_type.charset() {
             Some(charset) if charset.char_bytes_max() > 1 => {
                 Cut::Chars(charset, bytes / charset.char_bytes_max())
             }
             _ => Cut::Bytes(bytes),
-        }
-    }
-
-    /// For a prefix of so many characters, or bytes of binary types.
-    pub(crate) fn of_chars(sql_type: &SqlType, chars: usize) -> Cut {
-        match sql_type.charset() {
-            Some(charset) if charset.char_bytes_max() > 1 => Cut::Chars(charset, chars),
-            _ => Cut::Bytes(chars),
         }
     }
 
@@ -420,11 +412,13 @@ impl Context<'_> {
             return Ok(KeyPart::new(&row_id, None, false, field.descending));
         };
         let sql_type = &self.columns[column].column.sql_type;
-        let collations = self.parts.collations;
-        let part = KeyPart::of_column(sql_type, collations, field.nullable, field.descending)
-            .map_err(|name| {
+        let collation = match sql_type.collation() {
+            None => None,
+            Some(name) => Some(self.parts.collations.get(name).cloned().ok_or_else(|| {
                 Error::Usage(format!("collation {name} of a key column was not learned"))
-            })?;
+            })?),
+        };
+        let part = KeyPart::new(sql_type, collation, field.nullable, field.descending);
         Ok(match field.prefix_len {
             0 => part,
             bytes => part.with_prefix(match self.cut(column, bytes) {
@@ -435,7 +429,7 @@ impl Context<'_> {
 
     /// How a prefix of `bytes` bytes of a column is cut: whole characters where they vary in width.
     fn cut(&self, column: usize, bytes: u32) -> Cut {
-        Cut::of_bytes(&self.columns[column].column.sql_type, bytes as usize)
+        Cut::new(&self.columns[column].column.sql_type, bytes as usize)
     }
 }
 

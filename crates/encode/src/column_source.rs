@@ -89,10 +89,16 @@ fn stored(convert: &ConvertOptions, column: &Column, text: &[u8]) -> Result<Vec<
             | SqlMode::ALLOW_INVALID_DATES,
         ..convert.clone()
     };
-    Converter::new(&column.name, &column.sql_type, &options)?.stored(text).map_err(|reason| {
-        let name = &column.name;
-        Error::Usage(format!("the DEFAULT of column `{name}` cannot be stored: {reason}"))
-    })
+    let mut stored = Vec::new();
+    Converter::new(&column.name, &column.sql_type, &options)?.convert(text, &mut stored).map_err(
+        |reason| {
+            Error::Usage(format!(
+                "the DEFAULT of column `{}` cannot be stored: {reason}",
+                column.name
+            ))
+        },
+    )?;
+    Ok(stored)
 }
 
 /// The value in place of NULL in a column that is NOT NULL. LOAD DATA gives a TIMESTAMP the current

@@ -163,15 +163,14 @@ fn stored(
     let label_text = sql_type.label_text();
     let collation = label_text.and_then(|text| labels.get(&text.collation).cloned());
     let mut converter = Converter::with_collation(name, sql_type, &options, collation)?;
-    let stored = converter.stored(&constant.text).and_then(|stored| {
-        match constant.is_evaluated && is_shown_twice(&stored, sql_type, convert) {
-            true => Err(Reason::ShownTwice),
-            false => Ok(stored),
-        }
-    });
+    let mut stored = Vec::new();
+    let mut outcome = converter.convert(&constant.text, &mut stored);
+    if outcome.is_ok() && constant.is_evaluated && is_shown_twice(&stored, sql_type, convert) {
+        outcome = Err(Reason::ShownTwice);
+    }
     let refused =
         |reason| Error::Usage(format!("{}: the value {reason}: {sql_type}", constant.setting));
-    stored.map_err(refused)
+    outcome.map(|()| stored).map_err(refused)
 }
 
 /// True for types whose fields are bytes in a file without a character set, and texts in all others.

@@ -223,15 +223,6 @@ impl Converter {
             Kind::Document(document) => document.convert(text, out),
         }
     }
-
-    /// The stored form of one text, as [`Converter::convert`] appends it.
-    ///
-    /// Errors: those of [`Converter::convert`].
-    pub fn stored(&mut self, text: &[u8]) -> Result<Vec<u8>, Reason> {
-        let mut stored = Vec::new();
-        self.convert(text, &mut stored)?;
-        Ok(stored)
-    }
 }
 
 fn convert_json(string: &Text, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {

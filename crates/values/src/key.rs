@@ -9,7 +9,6 @@
 //! Source of the orders: MariaDB 10.11, storage/innobase/rem/rem0cmp.cc, `cmp_data`.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::Reason;
@@ -72,20 +71,6 @@ const NULL: u8 = 0;
 const VALUE: u8 = 1;
 
 impl KeyPart {
-    /// The part of a whole column, of whose collations all are known.
-    ///
-    /// Errors: the name of one that is not.
-    pub fn of_column<'t>(
-        column: &'t SqlType,
-        collations: &HashMap<String, Arc<Collation>>,
-        nullable: bool,
-        descending: bool,
-    ) -> Result<KeyPart, &'t str> {
-        let known = |name| collations.get(name).cloned().ok_or(name);
-        let collation = column.collation().map(known).transpose()?;
-        Ok(KeyPart::new(column, collation, nullable, descending))
-    }
-
     /// The part of a whole column. `collation` is that of a CHAR, VARCHAR or TEXT column; without
     /// one the text compares by bytes, PAD SPACE.
     pub fn new(

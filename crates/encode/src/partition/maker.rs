@@ -143,9 +143,13 @@ impl<'a> Maker<'a> {
     fn parts(&mut self, by: &Partitioning) -> Result<Vec<KeyPart>, String> {
         let columns = self.named(&by.expression)?;
         let part = |column: &Column| {
-            KeyPart::of_column(&column.sql_type, self.collations, true, false).map_err(|name| {
-                format!("column `{}`, whose collation {name} is unknown", column.name)
-            })
+            let collation = match column.sql_type.collation() {
+                None => None,
+                Some(name) => Some(self.collations.get(name).cloned().ok_or_else(|| {
+                    format!("column `{}`, whose collation {name} is unknown", column.name)
+                })?),
+            };
+            Ok(KeyPart::new(&column.sql_type, collation, true, false))
         };
         columns.iter().map(part).collect()
     }
@@ -202,10 +206,13 @@ pub(super) fn stored(
     options: &ConvertOptions,
     text: &[u8],
 ) -> Result<Vec<u8>, String> {
-    Converter::new(name, sql_type, options)
+    let converter = Converter::new(name, sql_type, options);
+    let mut stored = Vec::new();
+    let converted = converter
         .map_err(|error| error.to_string())?
-        .stored(text)
-        .map_err(|reason| reason.explain(text, sql_type).to_string())
+        .convert(text, &mut stored)
+        .map_err(|reason| reason.explain(text, sql_type).to_string());
+    converted.map(|_| stored)
 }
 
 fn find<'t>(table: &'t Table, name: &str) -> Result<(usize, &'t Column), String> {

@@ -1,11 +1,10 @@
 //! Keys of lines of text.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use schema::{IndexColumn, IndexKind};
 use sources::{Dialect, Rows};
-use values::{Charset, Collation, ConvertOptions, TextType};
+use values::{Collation, ConvertOptions, TextType};
 
 use super::*;
 
