@@ -1,5 +1,7 @@
 //! Chunks that are sent again: after deadlocks, lost connections, restarts. Each is in once.
 
+use std::time::Instant;
+
 use testkit::TestServerOptions;
 use testkit::proxy::{Cut, Proxy};
 
