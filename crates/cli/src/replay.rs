@@ -38,7 +38,8 @@ pub(crate) fn run(args: &ReplayArgs, watch: &Watch) -> Result<u8, Failure> {
         replay::replay(&server, &options, &*watch.replay_progress())
     };
     match outcome {
-        Ok(report) => {
+        Ok(mut report) => {
+            replay_print::share_notes(&mut report);
             watch.totals(Totals { rows: report.rows, bytes: Some(report.bytes), rejected: 0 });
             // The dump is in, whether or not anybody can be told.
             print::tell_unprinted("replay", show(&mut out, args, &report));
@@ -55,8 +56,9 @@ fn show(out: &mut impl Write, args: &ReplayArgs, report: &Report) -> std::io::Re
     if !args.quiet {
         return replay_print::report(out, report);
     }
-    let tables = report.tables.iter().flat_map(|table| table.changes.lines(&table.table));
-    for line in tables.chain(report.changes.lines("other statements")) {
+    let tables =
+        report.tables.iter().flat_map(|table| replay_print::changes(&table.changes, &table.table));
+    for line in tables.chain(replay_print::changes(&report.changes, "other statements")) {
         tell!("inrush: warning: {line}");
     }
     for warning in &report.warnings {

@@ -1,9 +1,48 @@
 //! Reports of replays as text for people.
 
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
+use face::option::{SHOW_CHANGES, STRICT};
+use replay::changes::{Change, Changes, TOLD_MAX};
 use replay::report::{Report, TableReport};
 use terminal::size::{count, group, show};
+
+/// Has notes that are equal for several tables given once.
+pub(crate) fn share_notes(report: &mut Report) {
+    let all = || report.tables.iter().flat_map(|table| &table.notes);
+    let mut counts: HashMap<&String, u64> = HashMap::new();
+    all().for_each(|note| *counts.entry(note).or_default() += 1);
+    let mut shared: HashSet<String> = report.notes.iter().cloned().collect();
+    let new = all().filter(|note| counts[note] > 1 && shared.insert((*note).clone()));
+    let new: Vec<String> = new.cloned().collect();
+    report.notes.extend(new);
+    for table in &mut report.tables {
+        table.notes.retain(|note| !shared.contains(note));
+    }
+}
+
+/// A sentence for each value that the server changed in a table, or in what `place` says; none where nothing was
+/// changed.
+pub(crate) fn changes(changes: &Changes, place: &str) -> Vec<String> {
+    if changes.count == 0 {
+        return Vec::new();
+    }
+    let number = count(changes.count, "value");
+    let mut lines = vec![format!(
+        "the server changed {number} in {place}, as sql_mode or IGNORE in the dump allows"
+    )];
+    lines.extend(changes.told.iter().map(Change::to_string));
+    let hidden = changes.count.saturating_sub(changes.told.len() as u64);
+    match (hidden, changes.told.len()) {
+        (0, _) => {}
+        (_, 0 | 1) => lines
+            .push(format!("and {hidden} more; {SHOW_CHANGES} shows all, {STRICT} fails instead")),
+        (_, TOLD_MAX) => lines.push(format!("and {hidden} more")),
+        _ => lines.push(format!("and {hidden} more, of which the server keeps no text")),
+    }
+    lines
+}
 
 /// The report of a finished replay, or what one would do.
 pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
@@ -44,7 +83,7 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         let number = count(report.barriers, "statement");
         writeln!(out, "  {number} waited for all earlier tables")?;
     }
-    for line in report.changes.lines("other statements") {
+    for line in changes(&report.changes, "other statements") {
         writeln!(out, "  {line}")?;
     }
     for note in &report.notes {
@@ -80,7 +119,7 @@ fn table(out: &mut impl Write, table: &TableReport) -> io::Result<()> {
         write!(out, ", {:.2} s", table.seconds)?;
     }
     writeln!(out)?;
-    let changes = table.changes.lines(&table.table);
+    let changes = self::changes(&table.changes, &table.table);
     changes.iter().chain(&table.notes).try_for_each(|note| writeln!(out, "    {note}"))
 }
 
@@ -109,4 +148,23 @@ fn dry_run(out: &mut impl Write, report: &Report) -> io::Result<()> {
     )?;
     report.notes.iter().try_for_each(|note| writeln!(out, "  note: {note}"))?;
     warnings(out, report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_several_tables_is_said_once() {
+        let notes = |table: &str, notes: &[&str]| TableReport {
+            table: table.to_owned(),
+            notes: notes.iter().map(|&note| note.to_owned()).collect(),
+            ..TableReport::default()
+        };
+        let tables = vec![notes("a", &["x", "y"]), notes("b", &["x"])];
+        let mut report = Report { tables, ..Report::default() };
+        share_notes(&mut report);
+        assert_eq!(report.notes, ["x"]);
+        assert_eq!(report.tables, [notes("a", &["y"]), notes("b", &[])]);
+    }
 }

@@ -77,7 +77,7 @@ pub struct Input {
 pub struct InputState {
     /// Its size.
     pub bytes: u64,
-    /// When it was changed last, in nanoseconds since 1970.
+    /// When it was changed last, in nanoseconds since 1970; 0 if `head` is of all of it.
     pub modified_ns: i64,
     /// CRC-32C of its first 64 KiB.
     pub head: u32,
@@ -132,11 +132,16 @@ impl CommandLine {
     /// True if `other` has the same arguments, and these files as this one had them.
     pub fn is_same_for(&self, files: &[PathBuf], other: &CommandLine) -> bool {
         let (own, others) = (self.clone().reading(files), other.clone().reading(files));
+        self.is_typed_as(other)
+            && own.inputs.iter().all(|input| input.state.is_some())
+            && own.inputs == others.inputs
+    }
+
+    /// True if `other` has the same arguments, whatever its files hold.
+    pub fn is_typed_as(&self, other: &CommandLine) -> bool {
         self.is_whole()
             && meaning(&self.arguments) == meaning(&other.arguments)
             && self.folder == other.folder
-            && own.inputs.iter().all(|input| input.state.is_some())
-            && own.inputs == others.inputs
     }
 
     /// Why running it again would not read the same rows: the first file that is not as it was.
@@ -274,10 +279,11 @@ impl InputState {
         let metadata = file.metadata()?;
         let mut head = Vec::new();
         file.take(HEAD_BYTES).read_to_end(&mut head)?;
+        let modified_ns =
+            metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec());
         Ok(Some(InputState {
             bytes: metadata.len(),
-            modified_ns: (metadata.mtime().saturating_mul(1_000_000_000))
-                .saturating_add(metadata.mtime_nsec()),
+            modified_ns: if metadata.len() > HEAD_BYTES { modified_ns } else { 0 },
             head: crc32c::crc32c(&head),
         }))
     }
@@ -310,8 +316,14 @@ mod tests {
         assert!(
             write("1,a\n2,c\n", modified).unwrap().ends_with("begins with different bytes now")
         );
+        // All of a small file is compared.
         let later = modified + Duration::from_secs(1);
-        assert!(write("1,a\n2,b\n", later).unwrap().ends_with("has been written to since"));
+        assert_eq!(write("1,a\n2,b\n", later), None);
+        let large = "1,a\n".repeat(20_000);
+        write(&large, modified);
+        let large_input = Input::of(folder.path(), &file);
+        write(&large, later);
+        assert!(large_input.changed().unwrap().ends_with("has been written to since"));
         fs::remove_file(&file).unwrap();
         assert!(input.changed().unwrap().ends_with("no longer exists"));
         fs::create_dir(&file).unwrap();

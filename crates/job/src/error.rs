@@ -70,7 +70,7 @@ pub enum Error {
     /// of the others.
     #[error(
         "{row}; {REJECTS_MAX} cannot skip this line, because the fault shows only while rows are \
-         loaded: correct the line, or add a [[rule]] that finds such lines"
+         loaded: correct the line or the row that it looks up, or add a [[rule]] that finds such lines"
     )]
     RefusedLine {
         /// Where, and why.

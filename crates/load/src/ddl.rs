@@ -386,7 +386,9 @@ mod tests {
         session.exec(&format!("CREATE TABLE {} (a INT)", name.quoted())).unwrap();
         let mut options = LoadOptions::new(Vec::new(), &database, "t");
         options.ddl = Some("CREATE TABLE t (a INT)".to_owned());
-        let made = make(&mut session, vec![(name.clone(), &options)], |_, _| Ok(())).unwrap();
+        let told = &std::sync::mpsc::channel().0;
+        let missing = vec![(name.clone(), &options)];
+        let made = make(&mut session, missing, told, |_, _| Ok(())).unwrap();
         made.undo(&mut session);
         assert!(catalog::exists(&mut session, &name).unwrap());
     }

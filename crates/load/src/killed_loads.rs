@@ -183,6 +183,9 @@ fn judge(
         }
     }
     settled.is_in = (is_noted || settled.is_proven) && has_rows()?;
+    if !settled.is_in && options.mode == Mode::Append {
+        refuse_changed(&known, tables, text, (command, own))?;
+    }
     settled.clears |= settled.is_in;
     settled.job = known.last.filter(|_| settled.is_in);
     if !settled.is_in && options.mode != Mode::Append {
@@ -191,6 +194,36 @@ fn judge(
         settled.replaced = of_others.filter(|job| job.is_unfinished() && is_other(job)).collect();
     }
     Ok(settled)
+}
+
+/// Refuses to add rows of a table that this command has loaded before other tables of it failed, from files that
+/// were changed since.
+fn refuse_changed(
+    known: &Known,
+    tables: &[LoadOptions],
+    text: &str,
+    (command, own): (&CommandLine, &CommandProof),
+) -> Result<(), Error> {
+    let is_other = |job: &&Job| job.proof().is_some_and(|proof| proof.id != own.id);
+    for job in known.of_target.iter().filter(|job| job.is_part()).filter(is_other) {
+        let then = job.command().filter(|then| then.is_typed_as(command)).cloned();
+        let then = then.map(|then| then.reading(&own_files(job, tables)));
+        if let Some(changed) = then.and_then(|then| then.changed()) {
+            let quoted = serde_json::to_string(&command.folder).unwrap_or_default();
+            let mut parts = jobs::published(&tables[0].state_dir, &quoted)?;
+            let is_typed = |job: &Job| job.command().is_some_and(|then| then.is_typed_as(command));
+            parts.retain(|job| job.is_part() && is_typed(job));
+            let names: Vec<&str> = parts.iter().map(|job| job.name.as_str()).collect();
+            return Err(Error::Usage(format!(
+                "{changed}; job {} of this command has loaded it into {text} before another table \
+                 failed, so its rows would be added twice: leave the file out, or, if the files are \
+                 new ones, run inrush jobs clean {}, and this command again",
+                job.name,
+                names.join(" ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Marks another command's killed job as loaded in its journal, before the proof on the server is removed.
@@ -252,10 +285,14 @@ impl Known {
 
 /// True if a job with tables behind it was of this command, and the files of its own tables are as they were.
 fn is_part(job: &Job, tables: &[LoadOptions], command: &CommandLine) -> bool {
+    job.command().is_some_and(|then| then.is_same_for(&own_files(job, tables), command))
+}
+
+/// Files of the tables that a job loads itself, not behind the others.
+fn own_files(job: &Job, tables: &[LoadOptions]) -> Vec<PathBuf> {
     let apart = job.apart();
     let own = tables.iter().filter(|options| !apart.contains(&options.table));
-    let files: Vec<PathBuf> = own.flat_map(|options| options.input.files.clone()).collect();
-    job.command().is_some_and(|then| then.is_same_for(&files, command))
+    own.flat_map(|options| options.input.files.clone()).collect()
 }
 
 /// Jobs of another command, the newest first.

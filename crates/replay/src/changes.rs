@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use face::option::{SHOW_CHANGES, STRICT};
+use face::option::STRICT;
 use serde::Serialize;
 use server::Session;
 use server::session::{Done, Warning};
@@ -15,12 +15,13 @@ use crate::options::ReplayOptions;
 const KEPT_MAX: u32 = 65_535;
 
 /// Changes of a table that are told at most: they are held in memory.
-const TOLD_MAX: usize = 100_000;
+pub const TOLD_MAX: usize = 100_000;
 
 /// Warnings that are about no changed value: rows that IGNORE leaves out (duplicates, foreign keys, partitions,
-/// CHECK), words that will go out of use, statements that replicas may run otherwise.
-const NO_CHANGE: [u16; 13] =
-    [1022, 1062, 1216, 1287, 1452, 1526, 1586, 1592, 1681, 1748, 3719, 3819, 4025];
+/// CHECK), words that will go out of use, statements that replicas may run otherwise, values that dumps have of
+/// generated columns (1906), which the server computes.
+const NO_CHANGE: [u16; 14] =
+    [1022, 1062, 1216, 1287, 1452, 1526, 1586, 1592, 1681, 1748, 1906, 3719, 3819, 4025];
 
 /// The changes in a table, or in some of its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -72,9 +73,9 @@ impl Changes {
         let taken = Changes { count: (told.len() + unseen) as u64, told };
         if options.strict && taken.count > 0 {
             let first = taken.told.first().map_or_else(String::new, |first| format!(": {first}"));
-            let count = values(taken.count);
             return Err(Error::Refused(format!(
-                "{STRICT}: the server would change {count}{first}"
+                "{STRICT}: the server would change {} of the values{first}",
+                taken.count
             )));
         }
         self.join(taken, options);
@@ -90,45 +91,13 @@ impl Changes {
         }
         self.told.truncate(if options.show_changes { TOLD_MAX } else { 1 });
     }
-
-    /// A sentence for each; none where nothing was changed. They are about a table, or about what `place` says.
-    pub fn lines(&self, place: &str) -> Vec<String> {
-        if self.count == 0 {
-            return Vec::new();
-        }
-        let count = values(self.count);
-        let mut lines = vec![format!(
-            "the server changed {count} in {place}, as sql_mode or IGNORE in the dump allows"
-        )];
-        lines.extend(self.told.iter().map(Change::to_string));
-        let hidden = self.count.saturating_sub(self.told.len() as u64);
-        match (hidden, self.told.len()) {
-            (0, _) => {}
-            (_, 0 | 1) => lines.push(format!(
-                "and {hidden} more; {SHOW_CHANGES} shows all, {STRICT} fails instead"
-            )),
-            (_, TOLD_MAX) => lines.push(format!("and {hidden} more")),
-            _ => lines.push(format!("and {hidden} more, of which the server keeps no text")),
-        }
-        lines
-    }
 }
 
-/// Has the server keep all warnings of a statement, where they are to be shown.
-pub(crate) fn keep(session: &mut Session, options: &ReplayOptions) -> Result<(), Error> {
-    if options.show_changes {
-        session.set_if_allowed("max_error_count", &KEPT_MAX.to_string())?;
-    }
-    Ok(())
+/// Has the server keep all warnings of a statement: those that are changes may be the last.
+pub(crate) fn keep(session: &mut Session) -> Result<(), Error> {
+    Ok(session.set_if_allowed("max_error_count", &KEPT_MAX.to_string())?)
 }
 
 fn is_change(warning: &Warning) -> bool {
     warning.level != "Note" && !NO_CHANGE.contains(&warning.errno)
-}
-
-fn values(count: u64) -> String {
-    match count {
-        1 => "1 value".to_owned(),
-        count => format!("{count} values"),
-    }
 }

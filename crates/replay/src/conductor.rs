@@ -32,7 +32,7 @@ use server::engine::Kind;
 use server::identifier::{quote_name, quote_text};
 use server::version::Flavor;
 use sources::dump::{SqlReader, Statement};
-use sql::{ObjectName, StatementKind, Syntax, classify, is_global};
+use sql::{ObjectName, StatementKind, Syntax, classify, database_charset, is_global};
 use targets::waiting;
 
 use self::atomic::Deferred;
@@ -52,7 +52,7 @@ use crate::runs::Runs;
 use crate::session_question::LastNumber;
 use crate::sessions::Sessions;
 use crate::state::SessionState;
-use crate::table::{Created, Tables};
+use crate::table::{Created, STAGING, Tables, staging_name};
 
 /// Goes through a dump.
 pub(crate) struct Conductor<'scope, 'env> {
@@ -61,6 +61,8 @@ pub(crate) struct Conductor<'scope, 'env> {
     /// True if the server keeps all names in lower case.
     is_lower: bool,
     order: Order,
+    /// True if this replay has created the database that everything goes into.
+    is_new_database: bool,
     tables: Tables,
     /// Rows that are being loaded.
     runs: Runs<'scope, 'env>,
@@ -88,6 +90,8 @@ pub(crate) struct Conductor<'scope, 'env> {
     /// Tables whose changes no ROLLBACK takes back, where that was asked since the dump may have made
     /// some.
     other_engines: Option<OtherEngines>,
+    /// Tables that were there when the dump was to make them if they are not.
+    existing: BTreeSet<TableName>,
     /// Tables whose rows no run could load, since they ask the dump's session, and the methods that
     /// were tried.
     returned: BTreeMap<TableName, Vec<String>>,
@@ -148,7 +152,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         runs: Runs<'scope, 'env>,
         order: Order,
     ) -> Result<Self, Error> {
-        let mut sessions = Sessions::connect(shared.connect, shared.options)?;
+        let mut sessions = Sessions::connect(shared.connect)?;
         refuse_engine(&sessions)?;
         let transaction = Transaction::of(&mut sessions.dump)?;
         let mut report = Report {
@@ -168,6 +172,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             sessions,
             is_lower,
             order,
+            is_new_database: false,
             tables: Tables::new(shared.options),
             runs,
             filled: BTreeMap::new(),
@@ -181,6 +186,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             has_temporary: false,
             functions: None,
             other_engines: None,
+            existing: BTreeSet::new(),
             returned: BTreeMap::new(),
             rows_of_part: None,
             collations,
@@ -208,7 +214,6 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
                 }
                 self.end_journal();
                 self.report.notes.extend(self.collations.notes());
-                self.report.share_notes();
                 Ok(self.report)
             }
             Err(error) => {
@@ -222,8 +227,9 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     }
 
     fn all(&mut self, dump: &Dump) -> Result<(), Error> {
-        if let Some(into) = &self.shared.options.into {
+        if let Some(into) = self.shared.options.into.as_deref() {
             let name = quote_name(into);
+            self.is_new_database = !self.has_database(into)?;
             let sql = format!("CREATE DATABASE IF NOT EXISTS {name}");
             let wait = Duration::from_secs(u64::from(self.shared.options.lock_wait_seconds));
             let within = (&TableName::new(into, "*"), wait);
@@ -402,11 +408,11 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     /// The server's words, of the tables as the dump calls them.
     fn named(&self, mut error: Error) -> Error {
         error.reword(&mut |text| {
-            for table in self.tables.pending() {
-                let Some(staging) = self.tables.staging(table) else { continue };
-                if text.contains(&staging.name.table) {
-                    *text = text.replace(&staging.name.table, &table.table);
-                }
+            if text.contains(STAGING) {
+                let names =
+                    self.creates.keys().map(|table| (staging_name(table).table, &table.table));
+                *text = names
+                    .fold(text.clone(), |text, (staging, table)| text.replace(&staging, table));
             }
         });
         error
@@ -451,6 +457,9 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         if let StatementKind::Transaction(bound) = statement.kind {
             return self.bound(statement, bound);
         }
+        if self.is_new_database && matches!(statement.kind, StatementKind::CreateDatabase(_)) {
+            self.take_defaults(statement)?;
+        }
         if step == Step::LeftOut || self.is_trigger_left_out(statement)? {
             self.report.left_out += 1;
             return Ok(());
@@ -475,6 +484,20 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         self.check_asks(statement)?;
         self.do_step(step, statement)?;
         self.after_statement(statement)
+    }
+
+    /// Gives the database that everything goes into, and that this replay has created, the character set of the
+    /// dump's.
+    fn take_defaults(&mut self, statement: &Statement) -> Result<(), Error> {
+        let comments = reading::comments(&self.sessions.own);
+        let charset = database_charset(&statement.text, self.state()?.syntax(), comments);
+        let Some(into) = self.shared.options.into.as_deref().filter(|_| !charset.is_empty()) else {
+            return Ok(());
+        };
+        // In the dump's session, which keeps those of its database until it alters them itself.
+        self.sessions.dump.exec(&format!("ALTER DATABASE {} {charset}", quote_name(into)))?;
+        self.state = None;
+        Ok(())
     }
 
     fn do_step(&mut self, step: Step, statement: &Statement) -> Result<(), Error> {
@@ -627,7 +650,18 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             true => {
                 Created::AsItIs("the dump sets gtid_next, gtid_seq_no or insert_id for it".into())
             }
-            false => self.tables.create(&mut self.sessions, &text, table, *if_not_exists)?,
+            false => {
+                let made = self.tables.create(&mut self.sessions, &text, table, *if_not_exists);
+                if made.as_ref().is_err_and(|error| self.shared.options.passes_over(error)) {
+                    // The old one stays, if its DROP was held back.
+                    self.held.remove(table);
+                    if self.tables.keep(table) {
+                        let filled = Filled { has_failed: true, ..Filled::default() };
+                        self.filled.insert(table.clone(), filled);
+                    }
+                }
+                made?
+            }
         };
         match created {
             Created::StagingTable => {
@@ -639,6 +673,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
                 self.report.table(&name);
             }
             Created::Exists => {
+                self.existing.insert(table.clone());
                 self.report.table(&name).notes.push("it existed before".to_owned());
             }
             Created::OfTables => self.defer(statement, &Step::Run)?,

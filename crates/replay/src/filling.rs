@@ -44,6 +44,12 @@ pub(crate) struct Filling<'a> {
 }
 
 impl Filling<'_> {
+    /// An error with the name of the table that users know.
+    pub(crate) fn named(&self, mut error: Error) -> Error {
+        error.reword(&mut |text| *text = text.replace(&self.into.table, &self.table.table));
+        error
+    }
+
     /// Has rows that a transaction has put in stay.
     ///
     /// Errors: [`server::Error::CommitUnknown`] where others see the table and nothing tells whether

@@ -60,7 +60,7 @@ use std::time::Instant;
 use job::options::{LoadOptions, LoadPath, ServerOptions};
 use job::tuning::{self, Tuning};
 use job::{failpoint, pool};
-use server::ConnectOptions;
+use server::{ConnectOptions, Session};
 
 use crate::conductor::Conductor;
 use crate::dry::DryRun;
@@ -94,10 +94,13 @@ pub fn replay(
 ) -> Result<Report, Error> {
     let started = Instant::now();
     job::state::check(&options.state_dir).map_err(|error| Error::Usage(error.to_string()))?;
-    let names = Names::new(options)?;
-    let dump = Dump::open(&options.dump, &names)?;
+    let mut names = Names::new(options)?;
     let connect = ConnectOptions { interrupt: options.interrupt.clone(), ..connect.clone() };
     let _watcher = options.interrupt.watch(&connect);
+    if names.select() {
+        names.read_case(&mut Session::connect(&connect)?)?;
+    }
+    let dump = Dump::open(&options.dump, &names)?;
     tuning::recover(&connect, &options.state_dir).iter().for_each(|text| progress.say(text));
     let watch = Watch::default();
     let (connect, watch) = (&connect, &watch);

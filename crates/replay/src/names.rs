@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use face::option::{EXCLUDE, INTO, TABLES};
+use server::Session;
+use sql::is_like;
 
 use crate::error::Error;
 use crate::options::ReplayOptions;
@@ -14,6 +16,8 @@ pub struct Names {
     into: Option<Vec<u8>>,
     tables: Vec<Pattern>,
     exclude: Vec<Pattern>,
+    /// True if the server takes two spellings of a name for one.
+    ignores_case: bool,
     /// True if all but tables wait for the end of the dump, which knows all its databases.
     is_atomic: bool,
 }
@@ -21,8 +25,7 @@ pub struct Names {
 /// `table` or `db.table`; `*` stands for any bytes, `?` for one.
 #[derive(Clone, Debug)]
 struct Pattern {
-    database: Option<Vec<u8>>,
-    table: Vec<u8>,
+    text: String,
     /// True if it has matched anything, in this copy or another.
     has_matched: Arc<AtomicBool>,
 }
@@ -45,8 +48,16 @@ impl Names {
             into: options.into.as_ref().map(|name| name.clone().into_bytes()),
             tables: patterns(&options.tables)?,
             exclude: patterns(&options.exclude)?,
+            ignores_case: false,
             is_atomic: options.atomic,
         })
+    }
+
+    /// Reads from the server if the case of a name counts.
+    pub(crate) fn read_case(&mut self, session: &mut Session) -> Result<(), Error> {
+        self.ignores_case =
+            session.query_row("SELECT @@lower_case_table_names")?.number::<u8>(0)? > 0;
+        Ok(())
     }
 
     /// True if routines and events, which have no table, are replayed: not if only tables are
@@ -59,7 +70,7 @@ impl Names {
     pub fn takes(&self, database: Option<&[u8]>, name: &[u8]) -> bool {
         // Each is asked, for what is said of those that match nothing.
         let is_in = |patterns: &[Pattern]| {
-            patterns.iter().filter(|one| one.matches(database, name)).count() > 0
+            patterns.iter().filter(|one| one.matches(database, name, self.ignores_case)).count() > 0
         };
         let (is_asked, is_excluded) = (is_in(&self.tables), is_in(&self.exclude));
         (self.tables.is_empty() || is_asked) && !is_excluded
@@ -76,7 +87,7 @@ impl Names {
     pub(crate) fn unmatched(&self) -> Result<Vec<String>, Error> {
         let unmatched = |patterns: &[Pattern]| -> Vec<String> {
             let is_unmatched = |one: &&Pattern| !one.has_matched.load(Ordering::Relaxed);
-            patterns.iter().filter(is_unmatched).map(Pattern::text).collect()
+            patterns.iter().filter(is_unmatched).map(|one| one.text.clone()).collect()
         };
         let (found, excluded) = (unmatched(&self.tables), unmatched(&self.exclude));
         if found.is_empty() || found.len() < self.tables.len() {
@@ -85,9 +96,9 @@ impl Names {
             return Ok(found.chain(excluded).collect());
         }
         Err(Error::Usage(format!(
-            "nothing was replayed: the dump has no table or view that {TABLES} names ({}); names \
-             are case-sensitive",
-            found.join(", ")
+            "nothing was replayed: the dump has no table or view that {TABLES} names ({}){}",
+            found.join(", "),
+            if self.ignores_case { "" } else { "; names are case-sensitive" }
         )))
     }
 
@@ -109,64 +120,32 @@ impl Names {
 
 impl Pattern {
     fn parse(text: &str) -> Result<Pattern, Error> {
-        let (database, table) = match text.split_once('.') {
-            Some((database, table)) => (Some(database.as_bytes().to_vec()), table),
-            None => (None, text),
-        };
-        if table.is_empty() || database.as_ref().is_some_and(Vec::is_empty) {
+        if text.is_empty() || text.starts_with('.') || text.ends_with('.') {
             let text = format!("{text:?} is not a table; TABLE or DATABASE.TABLE is expected");
             return Err(Error::Usage(text));
         }
-        let has_matched = Arc::default();
-        Ok(Pattern { database, table: table.as_bytes().to_vec(), has_matched })
+        Ok(Pattern { text: text.to_owned(), has_matched: Arc::default() })
     }
 
-    fn matches(&self, database: Option<&[u8]>, table: &[u8]) -> bool {
-        let of_database = match (&self.database, database) {
-            (None, _) => true,
-            (Some(pattern), Some(database)) => is_match(pattern, database),
-            (Some(_), None) => false,
+    fn matches(&self, database: Option<&[u8]>, table: &[u8], ignores_case: bool) -> bool {
+        let fold = |text: &[u8]| match (ignores_case, str::from_utf8(text)) {
+            (false, _) => text.to_owned(),
+            (true, Ok(text)) => text.to_lowercase().into_bytes(),
+            (true, Err(_)) => text.to_ascii_lowercase(),
         };
-        let matches = of_database && is_match(&self.table, table);
+        let marks = [("\\", "\\\\"), ("%", "\\%"), ("_", "\\_"), ("*", "%"), ("?", "_")];
+        let like = marks.iter().fold(self.text.clone(), |text, (from, to)| text.replace(from, to));
+        let pattern = fold(like.as_bytes());
+        let is_match = |name: &[u8]| is_like(&fold(name), &pattern);
+        // Names may have dots, too.
+        let database = database.filter(|_| self.text.contains('.'));
+        let matches = is_match(table)
+            || database.is_some_and(|database| is_match(&[database, b".", table].concat()));
         if matches {
             self.has_matched.store(true, Ordering::Relaxed);
         }
         matches
     }
-
-    /// As it was typed.
-    fn text(&self) -> String {
-        let table = String::from_utf8_lossy(&self.table);
-        match &self.database {
-            Some(database) => format!("{}.{table}", String::from_utf8_lossy(database)),
-            None => table.into_owned(),
-        }
-    }
-}
-
-/// True if `name` matches `pattern`. Goes back to the last `*` only.
-fn is_match(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut at, mut place) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while place < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at, place));
-                at += 1;
-            }
-            Some(&byte) if byte == b'?' || byte == name[place] => {
-                at += 1;
-                place += 1;
-            }
-            _ => {
-                let Some((before, begun)) = star else { return false };
-                star = Some((before, begun + 1));
-                at = before + 1;
-                place = begun + 1;
-            }
-        }
-    }
-    pattern[at..].iter().all(|&byte| byte == b'*')
 }
 
 #[cfg(test)]
@@ -208,6 +187,19 @@ mod tests {
     }
 
     #[test]
+    fn names_may_have_dots_and_need_no_case_on_some_servers() {
+        let mut names = names(&["my.shop.t.1", "Orders"], &["T.2"]);
+        assert!(names.takes(Some(b"my.shop"), b"t.1") && names.takes(Some(b"a"), b"Orders"));
+        assert!(!names.takes(Some(b"a"), b"orders") && !names.takes(None, b"t.1"));
+        names.ignores_case = true;
+        assert!(names.takes(Some(b"MY.Shop"), b"T.1") && names.takes(Some(b"a"), b"oRDERS"));
+        assert!(!names.takes(Some(b"a"), b"t.2") && !names.takes(Some(b"a"), b"\xff"));
+        let umlaut = super::tests::names(&["\u{c4}"], &[]);
+        let umlaut = Names { ignores_case: true, ..umlaut };
+        assert!(umlaut.takes(None, "\u{e4}".as_bytes()));
+    }
+
+    #[test]
     fn stars_stand_for_any_bytes() {
         for (pattern, name, matches) in [
             ("*", "", true),
@@ -215,9 +207,11 @@ mod tests {
             ("a*b*c", "aXbYbZ", false),
             ("**a", "ba", true),
             ("?", "", false),
-            ("", "", true),
+            ("a_b", "acb", false),
+            ("a%\\_?", "a%\\_x", true),
         ] {
-            assert_eq!(is_match(pattern.as_bytes(), name.as_bytes()), matches, "{pattern} {name}");
+            let names = names(&[pattern], &[]);
+            assert_eq!(names.takes(None, name.as_bytes()), matches, "{pattern} {name}");
         }
         assert!(Pattern::parse("db.").is_err() && Pattern::parse("").is_err());
     }

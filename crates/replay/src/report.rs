@@ -1,6 +1,6 @@
 //! The report of a replay.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -137,20 +137,6 @@ impl fmt::Display for Failed {
 }
 
 impl Report {
-    /// Notes that are equal for several tables are given once.
-    pub(crate) fn share_notes(&mut self) {
-        let all = || self.tables.iter().flat_map(|table| &table.notes);
-        let mut counts: HashMap<&String, u64> = HashMap::new();
-        all().for_each(|note| *counts.entry(note).or_default() += 1);
-        let mut shared: HashSet<String> = self.notes.iter().cloned().collect();
-        let new = all().filter(|note| counts[note] > 1 && shared.insert((*note).clone()));
-        let new: Vec<String> = new.cloned().collect();
-        self.notes.extend(new);
-        for table in &mut self.tables {
-            table.notes.retain(|note| !shared.contains(note));
-        }
-    }
-
     /// Says which files were cut: as a warning, unless that `is_known`.
     pub(crate) fn tell_cut(&mut self, cut: &[(PathBuf, Option<u64>)], is_known: bool) {
         let advice = match is_known {
@@ -214,22 +200,5 @@ impl Report {
         let span = seconds.max(1e-9);
         self.rows_per_second = self.rows as f64 / span;
         self.megabytes_per_second = bytes as f64 / span / 1e6;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_said_of_several_tables_is_said_once() {
-        let mut report = Report::default();
-        for (table, note) in [("a", "x"), ("a", "y"), ("b", "x")] {
-            report.table(table).notes.push(note.to_owned());
-        }
-        report.share_notes();
-        assert_eq!(report.notes, ["x"]);
-        assert_eq!(report.table("a").notes, ["y"]);
-        assert!(report.table("b").notes.is_empty());
     }
 }

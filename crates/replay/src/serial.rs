@@ -97,6 +97,7 @@ fn statements(
         let done = match done.and_then(|()| Ok(session.exec_bytes(&text)?)) {
             Ok(done) => done,
             Err(error) => {
+                let error = filling.named(error);
                 let file = run.files().get(statement.file as usize);
                 let file = file.map(|file| file.path.clone()).unwrap_or_default();
                 let (offset, line) = (statement.offset, statement.line);

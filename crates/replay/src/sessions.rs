@@ -4,7 +4,6 @@ use server::{ConnectOptions, Session};
 
 use crate::changes;
 use crate::error::Error;
-use crate::options::ReplayOptions;
 
 /// The two connections of the conductor.
 #[derive(Debug)]
@@ -18,14 +17,11 @@ pub(crate) struct Sessions {
 impl Sessions {
     /// Connects both. The dump's has the server's own `sql_mode`, as a client's has, before the dump sets
     /// anything; all else is ours there too.
-    pub(crate) fn connect(
-        connect: &ConnectOptions,
-        options: &ReplayOptions,
-    ) -> Result<Sessions, Error> {
+    pub(crate) fn connect(connect: &ConnectOptions) -> Result<Sessions, Error> {
         let mut dump = Session::connect(connect)?;
         let sql_mode = dump.query_row("SELECT @@GLOBAL.sql_mode")?.text(0)?;
         dump.set(&[("sql_mode", &sql_mode)])?;
-        changes::keep(&mut dump, options)?;
+        changes::keep(&mut dump)?;
         let own = Session::connect(&ConnectOptions { database: None, ..connect.clone() })?;
         Ok(Sessions { dump, own })
     }

@@ -36,7 +36,7 @@ use targets::Names;
 use targets::foreign_keys::{has_children, unchecked};
 use targets::turns::take_turns;
 
-pub(crate) use self::staging_table::{StagingTable, name_of as staging_name};
+pub(crate) use self::staging_table::{STAGING, StagingTable, name_of as staging_name};
 use crate::error::{Error, is_certain, is_refusal};
 use crate::keys;
 use crate::options::ReplayOptions;
@@ -164,6 +164,11 @@ impl Tables {
                 Ok(true)
             }
         }
+    }
+
+    /// Keeps a table whose DROP was held back; false where it was not.
+    pub(crate) fn keep(&mut self, name: &TableName) -> bool {
+        self.held.remove(&self.fold(name)).is_some()
     }
 
     /// Drops the tables whose CREATE did not follow.

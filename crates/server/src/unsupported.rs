@@ -201,7 +201,7 @@ impl Unsupported {
                  GRANT SESSION_VARIABLES_ADMIN ON *.* TO {account}"
             ),
             Unsupported::StagedDiffers => {
-                f.write_str("conversion to InnoDB and back changes the table")
+                f.write_str("the table cannot be converted to InnoDB and back unchanged")
             }
             Unsupported::History => f.write_str("the table keeps deleted rows"),
             Unsupported::UnseenForeignKeys(account) => write!(

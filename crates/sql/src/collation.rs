@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::syntax::Syntax;
+use crate::syntax::{Comments, Syntax};
 use crate::token::{TokenKind, Tokens};
 
 /// The statement with other names for collations, and for each place the index of its pair; None if it
@@ -28,6 +28,30 @@ pub fn replace_collations(
     Some((replaced, places.into_iter().map(|(_, index)| index).collect()))
 }
 
+/// `CHARACTER SET name COLLATE name` as a CREATE DATABASE has them; empty if it has none.
+pub fn database_charset(text: &[u8], syntax: Syntax, comments: Comments) -> String {
+    let mut found = String::new();
+    let mut tokens = Tokens::new(text, syntax, comments).filter(|token| !token.is_sign(b'='));
+    while let Some(token) = tokens.next() {
+        let words = if token.is("COLLATE") {
+            "COLLATE"
+        } else if token.is("CHARSET") || token.is("SET") {
+            "CHARACTER SET"
+        } else {
+            continue;
+        };
+        let value = tokens.next().map(|value| match value.kind {
+            TokenKind::Text(quoted) => quoted.get(1..quoted.len() - 1).unwrap_or_default().to_vec(),
+            _ => value.name().unwrap_or_default().into_owned(),
+        });
+        let is_name = |text: &String| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if let Some(name) = value.and_then(|name| String::from_utf8(name).ok()).filter(is_name) {
+            found.push_str(&format!(" {words} {name}"));
+        }
+    }
+    found.trim_start().to_owned()
+}
+
 /// The places of names, and the indexes of their pairs.
 fn places(text: &[u8], syntax: Syntax, names: &[(String, String)]) -> Vec<(Range<usize>, usize)> {
     let mut places = Vec::new();
@@ -51,6 +75,24 @@ fn places(text: &[u8], syntax: Syntax, names: &[(String, String)]) -> Vec<(Range
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_charset_of_a_database_is_found() {
+        let comments = Comments::default();
+        for (text, expected) in [
+            ("CREATE DATABASE a", ""),
+            (
+                "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `collate` /*!40100 DEFAULT CHARACTER SET utf8mb4 \
+                 COLLATE utf8mb4_bin */ COMMENT 'CHARSET x'",
+                "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+            ),
+            ("create database a default charset = 'latin1'", "CHARACTER SET latin1"),
+            ("create schema a collate=binary", "COLLATE binary"),
+        ] {
+            let found = database_charset(text.as_bytes(), Syntax::default(), comments);
+            assert_eq!(found, expected, "{text}");
+        }
+    }
 
     #[test]
     fn words_are_replaced_and_data_is_not() {

@@ -63,7 +63,7 @@ mod tuples;
 pub use alter::AlterTable;
 pub use change::TableChange;
 pub use classify::{classify, is_global};
-pub use collation::replace_collations;
+pub use collation::{database_charset, replace_collations};
 pub use create::{CreateTable, Unread};
 pub use cut::Cutter;
 pub use escape::escaped;

@@ -359,3 +359,17 @@ fn a_copy_is_swapped_in_on_a_cluster_and_rows_go_in_at_once() {
     assert_eq!(count.number::<u64>(0).unwrap(), 1);
     assert!(leftovers(&mut session, &database).is_empty());
 }
+
+/// The error was the server's, of an ALTER that nobody knows.
+#[test]
+fn a_table_that_innodb_refuses_is_not_staged() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    let shape = "(g INT, id INT AUTO_INCREMENT, PRIMARY KEY (g, id)) ENGINE=MyISAM";
+    session.exec(&format!("CREATE TABLE {database}.t {shape}")).unwrap();
+    let mut target = target(server, &database, "t");
+    let made = StagingCopy::create(&mut target, Defer::NotUnique, true).map(drop);
+    assert!(matches!(made, Err(Error::NoStagingTable { .. })), "{made:?}");
+    assert!(!catalog::exists(&mut session, &target.names.staging).unwrap());
+}

@@ -390,6 +390,40 @@ fn a_killed_transaction_of_many_calls_is_refused_once() {
     panic!("a replay has more than {STEPS_MAX} steps");
 }
 
+/// A table that gets another name.
+const RENAMED: &str = "CREATE TABLE `o1` (`id` int) ENGINE=InnoDB;
+INSERT INTO `o1` VALUES (1);
+RENAME TABLE `o1` TO `o2`;
+";
+
+/// The same command failed for ever, since there was no table of the old name.
+#[test]
+fn a_rename_that_the_server_has_done_is_not_done_again() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::of(server, &[], RENAMED);
+    let mut done_before = 0;
+    for step in 1..STEPS_MAX {
+        scene.reset();
+        let killed: Outcome = run(&mut scene.killed_at(step));
+        if killed.status.signal() != Some(KILL) {
+            assert_eq!(killed.code(), 0, "{killed:?}");
+            assert!(done_before > 0, "the RENAME was never in doubt");
+            return;
+        }
+        // As the server has done it, if it came there.
+        let rename = format!("RENAME TABLE {0}.o1 TO {0}.o2", scene.database);
+        if scene.session.exec(&rename).is_err() {
+            continue;
+        }
+        let outcome = run(&mut scene.command());
+        if outcome.code() == 0 {
+            done_before += 1;
+            scene.is_as_expected(step);
+        }
+    }
+    panic!("a replay has more than {STEPS_MAX} steps");
+}
+
 /// Tables that the dump does not drop before, without keys.
 const PLAIN: &str = "CREATE TABLE IF NOT EXISTS `x1` (`id` int) ENGINE=InnoDB;
 INSERT INTO `x1` VALUES (1),(2);

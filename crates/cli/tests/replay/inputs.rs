@@ -152,6 +152,39 @@ fn a_file_of_rows_that_a_folder_of_mydumper_lacks_is_a_warning() {
     assert!(outcome.out.contains(words), "{outcome:?}");
 }
 
+/// All rows were added once more, since these dumps say CREATE TABLE IF NOT EXISTS.
+#[test]
+fn a_folder_that_is_replayed_twice_adds_no_rows_twice() {
+    let Some(mut yard) = Yard::new(&["twice"]) else { return };
+    let database = yard.databases[0].clone();
+    let folder = yard.home.path().join("twice");
+    fs::create_dir(&folder).unwrap();
+    let table = "CREATE TABLE IF NOT EXISTS `t` (`a` int) ENGINE=InnoDB;\n";
+    for (name, text) in [
+        ("metadata", "# Started dump at: 2026-01-01\n# Finished dump at: 2026-01-01\n"),
+        ("d-schema-create.sql", "CREATE DATABASE IF NOT EXISTS `d`;\n"),
+        ("d.t-schema.sql", table),
+        ("d.t.00000.sql", "INSERT INTO `t` VALUES (1),(2);\n"),
+        ("d.t.00001.sql", "INSERT INTO `t` VALUES (3);\n"),
+    ] {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    let count = format!("SELECT COUNT(*) FROM {database}.t");
+    for way in WAYS {
+        for (prepared, code) in [("DROP TABLE IF EXISTS", 0), ("", 1), ("TRUNCATE", 0)] {
+            if !prepared.is_empty() {
+                yard.session.exec(&format!("{prepared} {database}.t")).unwrap();
+            }
+            let outcome = run(&mut yard.replay(&folder, &["--into", &database, "--as", way]));
+            assert_eq!(outcome.code(), code, "{way} {prepared}: {outcome:?}");
+            let is_told = outcome.err.contains("t existed before this replay and has rows");
+            assert_eq!(is_told, code == 1, "{way} {prepared}: {outcome:?}");
+            let rows = yard.session.query_row(&count).unwrap().text_lossy(0);
+            assert_eq!(rows, "3", "{way} {prepared}");
+        }
+    }
+}
+
 /// Rows that `--insert-ignore` or `--replace` of mydumper left to the server were taken for a lost file.
 #[test]
 fn rows_that_share_keys_are_no_lost_file_of_mydumper() {

@@ -1,5 +1,7 @@
 //! Dumps that no program wrote.
 
+use server::identifier::{quote_name, quote_text};
+
 use super::yard::Yard;
 use crate::support::run;
 
@@ -26,6 +28,63 @@ fn what_is_about_a_table_that_failed_is_not_done_to_the_old_one() {
     let rows = yard.session.query("SELECT * FROM t").unwrap();
     assert_eq!(format!("{} {}", rows.len(), rows[0].text_lossy(0)), "1 7");
     assert!(yard.session.query("SELECT i FROM u").unwrap().is_empty());
+}
+
+/// The old table was dropped, although there was no new one.
+#[test]
+fn a_table_whose_create_is_refused_stays_the_old_one() {
+    let Some(mut yard) = Yard::new(&["uncreated"]) else { return };
+    let database = yard.databases[0].clone();
+    yard.session.exec(&format!("USE {database}")).unwrap();
+    yard.session.exec("CREATE TABLE t (i INT) ENGINE=InnoDB").unwrap();
+    yard.session.exec("INSERT INTO t VALUES (7)").unwrap();
+    let text = format!(
+        "USE {database};\nDROP TABLE IF EXISTS t;\nCREATE TABLE t (i INT, KEY (j)) ENGINE=InnoDB;\n\
+         INSERT INTO t VALUES (1),(2);\nINSERT INTO t SET i = 3;\n\
+         CREATE TRIGGER r BEFORE INSERT ON t FOR EACH ROW SET NEW.i = 1;\n\
+         CREATE TABLE u (i INT PRIMARY KEY);\nINSERT INTO u VALUES (1);\nINSERT INTO u VALUES (1);\n"
+    );
+    let dump = yard.home.file("dump.sql", text);
+    for (more, code) in [(&[][..], 1), (&["--force"], 3), (&["--force", "--small", "1"], 3)] {
+        yard.session.exec("DROP TABLE IF EXISTS u").unwrap();
+        let outcome = run(yard.replay(&dump, more).arg("--fresh"));
+        assert_eq!(outcome.code(), code, "{outcome:?}");
+        // The CREATE, a row by SET, the trigger, the duplicate; each by the names that users know.
+        assert_eq!(outcome.out.contains("4 statements failed:"), code == 3, "{outcome:?}");
+        assert!(!outcome.out.contains("_inrush"), "{outcome:?}");
+        let rows = yard.session.query("SELECT i FROM t").unwrap();
+        assert_eq!(format!("{} {}", rows.len(), rows[0].text_lossy(0)), "1 7");
+    }
+    assert!(yard.session.query("SHOW TRIGGERS").unwrap().is_empty());
+    assert_eq!(yard.session.query("SELECT i FROM u").unwrap().len(), 1);
+}
+
+/// Tables without a character set of their own got the server's, which may lack the letters of their rows.
+#[test]
+fn a_new_database_has_the_character_set_of_the_dump() {
+    let Some(mut yard) = Yard::new(&["lettered"]) else { return };
+    let database = yard.databases[0].clone();
+    let text = "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `app` /*!40100 DEFAULT CHARACTER SET ucs2 COLLATE \
+         ucs2_czech_ci */;\nUSE `app`;\nCREATE TABLE t (a VARCHAR(9));\n\
+         CREATE FUNCTION f() RETURNS VARCHAR(9) DETERMINISTIC RETURN 'a';\n";
+    let dump = yard.home.file("lettered.sql", text);
+    for (is_new, expected) in [(true, "ucs2_czech_ci"), (false, "utf8mb4_general_ci")] {
+        yard.wipe();
+        if !is_new {
+            let name = quote_name(&database);
+            let sql = format!("CREATE DATABASE {name} COLLATE utf8mb4_general_ci");
+            yard.session.exec(&sql).unwrap();
+        }
+        run(&mut yard.replay(&dump, &["--into", &database])).done();
+        for sql in [
+            "SELECT DEFAULT_COLLATION_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME=",
+            "SELECT COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA=",
+            "SELECT COLLATION_NAME FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA=",
+        ] {
+            let found = yard.session.query_text(&format!("{sql}{}", quote_text(&database)));
+            assert_eq!(found.unwrap().as_deref(), Some(expected), "{sql}");
+        }
+    }
 }
 
 /// The error was that of the next statement, which did not run, or the end of the replay.

@@ -101,3 +101,23 @@ fn a_name_that_leaves_out_nothing_is_told() {
     let tables = yard.session.query(&format!("SHOW TABLES FROM {database}")).unwrap();
     assert_eq!(tables.len(), 1);
 }
+
+/// The table that was to be spared was replaced, and a table with a dot in its name could not be chosen.
+#[test]
+fn names_have_no_case_where_the_server_has_none() {
+    let Some(mut yard) = Yard::with(&["--lower-case-table-names=1"], &["cased"]) else { return };
+    let database = yard.databases[0].clone();
+    let text = format!(
+        "USE `{database}`;\nDROP TABLE IF EXISTS Customers;\nCREATE TABLE Customers (i INT);\n\
+         CREATE TABLE `t.1` (i INT);\nCREATE TABLE u (i INT);\n"
+    );
+    let dump = yard.home.file("cased.sql", text);
+    yard.session.exec(&format!("CREATE TABLE {database}.customers (x INT)")).unwrap();
+    run(&mut yard.replay(&dump, &["--exclude", "CUSTOMERS,u"])).done();
+    yard.session.query(&format!("SELECT x FROM {database}.customers")).unwrap();
+    yard.session.exec(&format!("DROP TABLE {database}.`t.1`")).unwrap();
+    run(&mut yard.replay(&dump, &["--tables", &format!("{database}.T.1")])).done();
+    let tables = yard.session.query(&format!("SHOW TABLES FROM {database}")).unwrap();
+    let tables: Vec<String> = tables.iter().map(|row| row.text_lossy(0)).collect();
+    assert_eq!(tables, ["customers", "t.1"]);
+}

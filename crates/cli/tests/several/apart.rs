@@ -142,6 +142,33 @@ fn a_failed_command_goes_on_with_the_missing_tables() {
     }
 }
 
+/// A file that was written again, as `sed -i` does, was taken for another one: its rows were added once more.
+#[test]
+fn files_of_loaded_tables_that_are_written_again_are_not_added_twice() {
+    let Some(server) = TestServer::shared() else { return };
+    for more in ["--each", "--verbose"] {
+        let mut place = Place::new(server, &["a"]);
+        let rows = "1\n2\n3\n4\n5\n";
+        place.home.file("rows/e.csv", rows);
+        place.home.file("rows/a.csv", "1\nx\n");
+        let load = |place: &Place<'_>| place.load(&[more, "--mode", "append"]);
+        load(&place).refused(1, &["a.csv line 2", "already loaded: "]);
+        place.home.file("rows/e.csv", rows);
+        load(&place).refused(1, &["a.csv line 2", "already loaded: "]);
+        assert_eq!(place.count("e"), 5, "{more}");
+        place.home.file("rows/e.csv", "1\n2\n3\n4\n6\n");
+        place.home.file("rows/a.csv", "1\n7\n");
+        let refused = load(&place);
+        refused.refused(2, &["e.csv begins with different bytes now", "would be added twice"]);
+        assert_eq!((place.count("e"), place.count("a")), (5, 0), "{more}");
+        let (_, job) = refused.err.split_once("jobs clean ").unwrap();
+        let (job, _) = job.split_once(',').unwrap();
+        run(place.home.inrush(["jobs", "clean"]).args(job.split(' '))).done();
+        load(&place).done();
+        assert_eq!((place.count("e"), place.count("a")), (10, 2), "{more}");
+    }
+}
+
 #[test]
 fn the_job_of_a_failed_table_loads_that_table_alone() {
     let Some(server) = TestServer::shared() else { return };

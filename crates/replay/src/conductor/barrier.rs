@@ -172,8 +172,8 @@ impl Conductor<'_, '_> {
         match failed.find(|(table, _)| is_meant(table)) {
             None => Ok(()),
             Some((table, _)) => Err(Error::Refused(format!(
-                "{table} was not replaced, because its rows failed, and this statement is about the \
-                 new table"
+                "{table} was not replaced, because its CREATE or its rows failed, and this statement is \
+                 about the new table"
             ))),
         }
     }

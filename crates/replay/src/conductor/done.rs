@@ -149,7 +149,11 @@ impl Conductor<'_, '_> {
             false => self.journal.write(Line::Begin(self.spot))?,
         }
         let done = match self.exec_in_step(statement, words) {
-            Err(Error::Server(error)) if was_begun && was_done_before(&error) => Ok(()),
+            Err(Error::Server(error))
+                if was_begun && (was_done_before(&error) || words.have_renamed(&error)) =>
+            {
+                Ok(())
+            }
             done => done,
         };
         if self.is_over(&done) {

@@ -79,8 +79,7 @@ impl Conductor<'_, '_> {
         while self.runs.is_busy(&table) {
             self.settle(true)?;
         }
-        let filled = self.filled.get(&table).copied();
-        if filled.is_some_and(|filled| filled.has_failed) {
+        if self.has_failed(&table) {
             return Ok(false);
         }
         if self.has_temporary && self.is_temporary(&table)? {
@@ -201,6 +200,9 @@ impl Conductor<'_, '_> {
         while self.runs.is_busy(&table) {
             self.settle(true)?;
         }
+        if self.has_failed(&table) {
+            return Ok(false);
+        }
         if self.tables.staging(&table).is_none() && self.before_rows_of_others(&table, false)? {
             return Ok(false);
         }
@@ -310,6 +312,9 @@ impl Conductor<'_, '_> {
         self.check_asked(text.get(head.text.len()..).unwrap_or_default())?;
         while self.runs.is_busy(table) {
             self.settle(true)?;
+        }
+        if self.has_failed(table) {
+            return Ok(());
         }
         if self.tables.staging(table).is_some() {
             self.before_rows_that_read(table, text.get(head.text.len()..).unwrap_or_default())?;

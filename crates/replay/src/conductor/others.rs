@@ -1,6 +1,6 @@
 //! Rows of tables that the dump has not made.
 
-use face::option::ATOMIC;
+use face::option::{ATOMIC, EXCLUDE};
 use schema::TableName;
 use server::Session;
 use server::identifier::table_condition;
@@ -53,6 +53,17 @@ impl Conductor<'_, '_> {
                 "an earlier replay was interrupted while it loaded these rows into {table}, so the \
                  rows there may be these, with all of their transaction: check, delete or undo them if \
                  they are, and run the same command again"
+            )));
+        }
+        let has_ours = is_unclear || self.journal.finished().any(|(name, _)| name == table);
+        let is_doubled = self.shared.options.folder().is_some()
+            && self.existing.contains(table)
+            && !has_ours
+            && !server::catalog::is_empty(own, table)?;
+        if is_doubled {
+            return Err(Error::Refused(format!(
+                "{table} existed before this replay and has rows, so the rows of the dump may be there \
+                 already: drop {table}, or leave it out with {EXCLUDE}"
             )));
         }
         match takes_rows_back(own, table)? {

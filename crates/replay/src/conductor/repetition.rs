@@ -18,6 +18,9 @@ const PARTS: [&str; 3] = ["SAVEPOINT", "RELEASE", "ROLLBACK"];
 /// First words of statements that commit nothing.
 const INNER: [&str; 7] = ["SELECT", "DO", "SHOW", "SET", "DESC", "DESCRIBE", "EXPLAIN"];
 
+/// Errors of a statement that has renamed a table, a column or an index: the server does not know the old name.
+const ER_OLD_NAMES: [u16; 3] = [1146, 1054, 1176];
+
 /// Words that ADD is followed by for what the server would name itself, each time otherwise.
 const NAMED: [&str; 8] =
     ["INDEX", "KEY", "UNIQUE", "FULLTEXT", "SPATIAL", "FOREIGN", "CHECK", "CONSTRAINT"];
@@ -64,6 +67,13 @@ impl<'a> Words<'a> {
     /// True for a statement that may empty, rename or drop the tables that it names.
     pub(super) fn may_take_rows(&self) -> bool {
         self.begin(&TAKING) && (!self.begin(&["ALTER"]) || self.have(&MOVING))
+    }
+
+    /// True if the statement failed because it has renamed something before.
+    pub(super) fn have_renamed(&self, error: &server::Error) -> bool {
+        let renames =
+            self.begin(&["RENAME"]) || (self.begin(&["ALTER"]) && self.have(&["RENAME", "CHANGE"]));
+        renames && error.errno().is_some_and(|errno| ER_OLD_NAMES.contains(&errno))
     }
 
     /// True for SAVEPOINT, ROLLBACK TO and the like.
@@ -131,6 +141,27 @@ impl<'a> Words<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn old_names_are_unknown_behind_what_has_renamed_them() {
+        for (text, errno, expected) in [
+            ("RENAME TABLE a TO b", 1146, true),
+            ("RENAME TABLE a TO b", 1064, false),
+            ("ALTER TABLE a RENAME TO b", 1146, true),
+            ("ALTER TABLE t CHANGE a b INT", 1054, true),
+            ("ALTER TABLE t RENAME INDEX a TO b", 1176, true),
+            ("ALTER TABLE t ADD KEY k (a)", 1146, false),
+        ] {
+            let error = server::Error::Statement {
+                errno,
+                sqlstate: String::new(),
+                message: String::new(),
+                statement: String::new(),
+            };
+            let words = Words::of(text.as_bytes(), Syntax::default());
+            assert_eq!(words.have_renamed(&error), expected, "{text} {errno}");
+        }
+    }
 
     #[test]
     fn statements_that_do_more_the_second_time_are_told_apart() {

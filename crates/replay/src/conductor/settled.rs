@@ -99,6 +99,11 @@ impl Conductor<'_, '_> {
         }
     }
 
+    /// True if a table stays as it was.
+    pub(super) fn has_failed(&self, table: &TableName) -> bool {
+        self.filled.get(table).is_some_and(|filled| filled.has_failed)
+    }
+
     /// A table stays as it was.
     pub(super) fn fail(&mut self, table: &TableName) {
         if let Some(filled) = self.filled.get_mut(table) {

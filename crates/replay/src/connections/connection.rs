@@ -202,7 +202,7 @@ impl Connection {
         // Without the check MariaDB locks an empty table as a whole and fills it in bulk: two
         // transactions that do so wait for each other, and no statement can be taken back.
         session.set(&[("unique_checks", "1"), ("sql_notes", "0")])?;
-        changes::keep(&mut session, filling.options)?;
+        changes::keep(&mut session)?;
         let packet = session.query_row("SELECT @@SESSION.max_allowed_packet")?;
         let packet = packet.number::<usize>(0).unwrap_or(PACKET_BYTES_DEFAULT);
         let number = match &gate.commit {

@@ -157,12 +157,12 @@ impl<'a> FolderPlan<'a> {
             return Ok(());
         }
         if let Some(path) = &txt
-            && let Some(quote) = quote_of(&folder::head(path, HEAD_BYTES)?.0)
+            && let Some(odd) = other_format(&folder::head(path, HEAD_BYTES)?.0)
         {
             return Err(Error::Usage(format!(
-                "{} has its texts in {quote}, but files of such a folder are read in LOAD DATA's \
-                 default format: create the dump again without options of fields, or load the file \
-                 with inrush load",
+                "{} has {odd}, but files of such a folder are read in LOAD DATA's default format: \
+                 create the dump again without options of fields and lines, or load the file with \
+                 inrush load",
                 path.display()
             )));
         }
@@ -210,7 +210,8 @@ impl<'a> FolderPlan<'a> {
             self.parts.push(Part { database: view.database, content: view.content });
         }
         let warning = format!(
-            "{kind} contains no sequences, routines and events: mariadb-dump prints them instead"
+            "{kind} contains no sequences, routines and events: mariadb-dump prints them instead; its \
+             rows are read in LOAD DATA's default format"
         );
         Dump { kind, parts: self.parts, warnings: vec![warning], counts: Vec::new() }
     }
@@ -293,16 +294,20 @@ fn database_of(folder: &Folder) -> Result<Option<Vec<u8>>, Error> {
     Ok(None)
 }
 
-/// The quote in which all texts of the first lines stand; none in LOAD DATA's default format.
-fn quote_of(head: &[u8]) -> Option<char> {
+/// A sign in the first lines that they are not in LOAD DATA's default format.
+fn other_format(head: &[u8]) -> Option<String> {
     let lines = head.split_inclusive(|&byte| byte == b'\n').filter_map(|l| l.strip_suffix(b"\n"));
+    if lines.clone().next().is_some() && lines.clone().all(|line| line.ends_with(b"\r")) {
+        return Some("lines that end in CR LF".to_owned());
+    }
     let is_number = |field: &&[u8]| str::from_utf8(field).is_ok_and(|f| f.parse::<f64>().is_ok());
     let fields = lines.flat_map(|line| line.split(|&byte| byte == b'\t'));
     let mut texts = fields.filter(|field| !matches!(*field, b"" | b"\\N") && !is_number(field));
     let first = texts.next()?;
     let quote = *first.first().filter(|byte| b"\"'".contains(byte))?;
     let is_quoted = |text: &[u8]| matches!(text, [a, .., b] if *a == quote && *b == quote);
-    (is_quoted(first) && texts.all(is_quoted)).then_some(char::from(quote))
+    let are_quoted = is_quoted(first) && texts.all(is_quoted);
+    are_quoted.then(|| format!("its texts in {}", char::from(quote)))
 }
 
 /// The name that a file's name stands for; None if it has letters beyond ASCII, which have codes of
@@ -340,16 +345,18 @@ mod tests {
     }
 
     #[test]
-    fn texts_in_quotes_are_no_default_format() {
+    fn other_formats_than_the_default_are_seen() {
         for (head, expected) in [
-            ("1\t\"a\"\t\\N\n2\t\"\"\t\"b\"\n3\tcut", Some('"')),
-            ("'1'\t'a'\n", Some('\'')),
+            ("1\t\"a\"\t\\N\n2\t\"\"\t\"b\"\n3\tcut", Some("its texts in \"")),
+            ("'1'\t'a'\n", Some("its texts in '")),
+            ("a\tb\r\nc\r\nd", Some("lines that end in CR LF")),
+            ("a\tb\r\nc\n", None),
             ("1\t\"a\"\n2\tb\n", None),
             ("1\t\"\n", None),
             ("1\t2.5\n", None),
             ("", None),
         ] {
-            assert_eq!(quote_of(head.as_bytes()), expected, "{head}");
+            assert_eq!(other_format(head.as_bytes()).as_deref(), expected, "{head}");
         }
     }
 

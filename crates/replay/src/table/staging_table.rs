@@ -8,7 +8,7 @@ use server::version::Flavor;
 use targets::names::suffix;
 
 /// The prefix of staging tables.
-pub(super) const STAGING: &str = "_inrush_replay_";
+pub(crate) const STAGING: &str = "_inrush_replay_";
 /// The prefix of tables that a staging table has taken the place of.
 pub(super) const ASIDE: &str = "_inrush_aside_";
 

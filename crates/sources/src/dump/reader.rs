@@ -372,7 +372,7 @@ impl SqlReader {
                 }
                 Boundary::Command(at) => {
                     let shown = &window.bytes()[at..window.bytes().len().min(at + 2)];
-                    let command = shown.escape_ascii().to_string();
+                    let command = shown.escape_ascii().to_string().replace(r"\\", r"\");
                     lexer.step_over(at);
                     (at, Problem::ClientCommand { command })
                 }

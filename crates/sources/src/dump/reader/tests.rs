@@ -121,7 +121,7 @@ fn statements_end_where_the_server_and_its_client_say() {
         (
             "a\n\\! ls\n;system rm;b",
             &[
-                "\\\\! is a command for the mariadb client, not SQL, and is not run; remove it from the file",
+                "\\! is a command for the mariadb client, not SQL, and is not run; remove it from the file",
                 "system is a command for the mariadb client, not SQL, and is not run; remove it from the file",
             ],
         ),
