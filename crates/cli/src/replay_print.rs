@@ -162,7 +162,8 @@ mod tests {
             ..TableReport::default()
         };
         let tables = vec![notes("a", &["x", "y"]), notes("b", &["x"])];
-        let mut report = Report { tables, ..Report::default() };
+        let mut report = Report::default();
+        report.tables = tables;
         share_notes(&mut report);
         assert_eq!(report.notes, ["x"]);
         assert_eq!(report.tables, [notes("a", &["y"]), notes("b", &[])]);
