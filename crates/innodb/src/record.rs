@@ -173,19 +173,6 @@ impl RecordShape {
         RecordShape { fields, key_fields, null_bytes, header_bytes_max, is_node }
     }
 
-    /// Bytes of every record before and after the origin, if no field varies in length or can be
-    /// NULL.
-    ///
-    /// The header of such a record is all zero before it is put on a page, so a caller can keep
-    /// one buffer and overwrite the data only.
-    pub fn fixed_size(&self) -> Option<(usize, usize)> {
-        if self.fields.iter().any(|field| field.fixed_len == 0 || field.nullable) {
-            return None;
-        }
-        let data: usize = self.fields.iter().map(|field| field.fixed_len as usize).sum();
-        Some((RECORD_HEADER, data + if self.is_node { CHILD } else { 0 }))
-    }
-
     /// Appends the node pointer of a leaf record, without its child page, to `out`; gives the
     /// bytes before its origin.
     ///
@@ -475,9 +462,6 @@ mod tests {
         let kb = RecordShape::leaf(&cfg, &cfg.indexes[2]).unwrap().to_node();
         assert_eq!((kb.fields.len(), kb.null_bytes), (3, 1));
         assert!(kb.fields[0].descending && kb.fields[0].big && kb.fields[0].prefix_len == 40);
-        let kc = RecordShape::leaf(&cfg, &cfg.indexes[3]).unwrap();
-        assert_eq!(kc.fixed_size(), Some((5, 8)));
-        assert_eq!(kc.to_node().fixed_size(), Some((5, 12)));
     }
 
     #[test]

@@ -7,13 +7,16 @@ use super::{LAYERS, sources};
 const OWN_SERVERS: [&str; 3] = ["prove", "bench", "fuzz"];
 /// Reads that are of no user's table: temporary tables and expressions of the session, the server's
 /// own tables, vindexes of vtgate, a file. The driver for ADBC reads the columns of whatever its caller names, views too.
-const READ: [(&str, &str); 7] = [
+const READ: [(&str, &str); 9] = [
     ("adbc/connection.rs", "name}"),
     ("send/import_file.rs", "file}"),
     ("send/shards.rs", "from}"),
     ("server/catalog/evaluate.rs", "copy}"),
     ("server/catalog/defaults.rs", "copy}"),
     ("server/learn/contractions.rs", "of}"),
+    // The server's own tables of locks.
+    ("targets/row_waits.rs", "trx}"),
+    ("targets/row_waits.rs", "waits}"),
     ("tune/identity.rs", "schema}"),
 ];
 /// The server's own list of processes, as `Session::query_processes` names it.
