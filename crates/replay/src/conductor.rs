@@ -84,16 +84,13 @@ pub(crate) struct Conductor<'scope, 'env> {
     prepared: BTreeSet<Vec<u8>>,
     /// True if the dump's session may have temporary tables.
     has_temporary: bool,
-    /// Names of the functions that the server has stored, where that was asked since the dump may
-    /// have made some.
+    /// Names of the functions that the server has stored, where that was asked since the dump may have made some.
     functions: Option<Vec<Vec<u8>>>,
-    /// Tables whose changes no ROLLBACK takes back, where that was asked since the dump may have made
-    /// some.
+    /// Tables whose changes no ROLLBACK takes back, where that was asked since the dump may have made some.
     other_engines: Option<OtherEngines>,
     /// Tables that were there when the dump was to make them if they are not.
     existing: BTreeSet<TableName>,
-    /// Tables whose rows no run could load, since they ask the dump's session, and the methods that
-    /// were tried.
+    /// Tables whose rows no run could load, since they ask the dump's session, and the methods that were tried.
     returned: BTreeMap<TableName, Vec<String>>,
     /// Rows of the current part that wait for their table.
     rows_of_part: Option<TableRows>,
@@ -486,8 +483,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         self.after_statement(statement)
     }
 
-    /// Gives the database that everything goes into, and that this replay has created, the character set of the
-    /// dump's.
+    /// Gives the database that everything goes into, and that this replay has created, the character set of the dump's.
     fn take_defaults(&mut self, statement: &Statement) -> Result<(), Error> {
         let comments = reading::comments(&self.sessions.own);
         let charset = database_charset(&statement.text, self.state()?.syntax(), comments);
@@ -562,9 +558,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             return self.defer(statement, &Step::Keys(table));
         }
         // The statement would wait for the transaction of the rows.
-        while self.runs.is_busy(&table) {
-            self.settle(true)?;
-        }
+        self.wait_for(&table)?;
         self.once(statement)
     }
 
@@ -605,9 +599,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         if self.has_temporary && self.is_temporary(table)? {
             return self.exec(statement);
         }
-        while self.runs.is_busy(table) {
-            self.settle(true)?;
-        }
+        self.wait_for(table)?;
         let unpublished = self.filled.remove(table);
         self.journal.gone(table)?;
         // Rows that are gone with it are of the table that comes.

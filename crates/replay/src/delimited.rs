@@ -14,7 +14,7 @@ use crate::dump::{Coding, TableRows};
 use crate::error::Error;
 use crate::filling::{Filling, Sent, Stopped};
 use crate::place::Place;
-use crate::rows::{self, Counted};
+use crate::rows::{self, Counted, column_name};
 
 use decoded::Decoded;
 use text::Text;
@@ -159,11 +159,7 @@ fn source(filling: &Filling<'_>, rows: &TableRows) -> Result<(Box<dyn Source>, D
 /// The columns of the fields as text.
 fn columns(rows: &TableRows) -> Result<Option<Vec<String>>, String> {
     let Some(columns) = &rows.columns else { return Ok(None) };
-    let text = |name: &Vec<u8>| {
-        String::from_utf8(name.clone())
-            .map_err(|_| format!("the column name {} is not UTF-8", String::from_utf8_lossy(name)))
-    };
-    columns.iter().map(|column| text(&column.name)).collect::<Result<_, _>>().map(Some)
+    columns.iter().map(|column| column_name(&column.name)).collect::<Result<_, _>>().map(Some)
 }
 
 /// LOAD DATA of a text in this dialect.

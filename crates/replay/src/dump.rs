@@ -141,6 +141,13 @@ pub enum Content {
     Rows(Box<TableRows>),
 }
 
+impl Content {
+    /// The statements of a file.
+    fn of(path: PathBuf) -> Content {
+        Content::Sql { files: vec![path], rows: None }
+    }
+}
+
 /// Rows of one table in delimited files.
 #[derive(Clone, Debug)]
 pub struct TableRows {
@@ -214,8 +221,7 @@ impl Dump {
     pub fn open(path: &Path, names: &Names) -> Result<Dump, Error> {
         let is_folder = std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());
         if !is_folder {
-            let content = Content::Sql { files: vec![path.to_owned()], rows: None };
-            let part = Part { database: None, content };
+            let part = Part { database: None, content: Content::of(path.to_owned()) };
             return Ok(Dump {
                 kind: Kind::File,
                 parts: vec![part],

@@ -33,8 +33,6 @@ pub(crate) struct Filling<'a> {
     pub(crate) is_empty: bool,
     /// Where the dump has the rows.
     pub(crate) spot: Spot,
-    /// Threads that this run may use.
-    pub(crate) threads: usize,
     /// Memory that this run may use, in bytes.
     pub(crate) memory_bytes_max: u64,
     /// The observer of the progress.

@@ -47,9 +47,8 @@ use crate::error::Error;
 use crate::options::ReplayOptions;
 use crate::table::staging_name;
 
-/// Errors of a statement that was done before: its object exists already, or there is none to drop
-/// any more; a key or constraint exists already, or is gone. Source: MariaDB 10.11,
-/// sql/share/errmsg-utf8.txt.
+/// Errors of a statement that was done before: its object exists already, or there is none to drop any more; a key or
+/// constraint exists already, or is gone. Source: MariaDB 10.11, sql/share/errmsg-utf8.txt.
 const ER_DONE_BEFORE: [u16; 20] = [
     1007, 1008, 1050, 1051, 1060, 1061, 1068, 1091, 1125, 1133, 1304, 1305, 1359, 1360, 1396, 1537,
     1539, 1826, 4091, 4092,
@@ -81,8 +80,7 @@ pub(crate) enum Line {
     Dump(Identity),
     /// A statement is about to run that is of no table, neither SET nor USE.
     Begin(Spot),
-    /// The server may commit the transaction of these statements, which are more of it than those of the
-    /// lines before.
+    /// The server may commit the transaction of these statements, which are more of it than those of the lines before.
     Commit(Vec<Spot>),
     /// The server has refused a statement, or rolled it back: it may be done.
     Undone(Spot),
@@ -173,9 +171,8 @@ impl Journal {
     /// Opens the journal of this dump into this server, `server` being what is connected to, or
     /// begins one. A pipe has none.
     ///
-    /// Errors: the dump or the folder of journals cannot be used; the same command is running; a journal
-    /// of another build, or a damaged one; one of other options or of the dump before it changed, by
-    /// which rows were added.
+    /// Errors: the dump or the folder of journals cannot be used; the same command is running; a journal of another
+    /// build, or a damaged one; one of other options or of the dump before it changed, by which rows were added.
     pub(crate) fn begin(
         options: &ReplayOptions,
         mapped: Vec<String>,
@@ -257,8 +254,7 @@ impl Journal {
         self.tables.iter().map(|(name, all)| (name, all.iter().map(|table| table.rows).sum()))
     }
 
-    /// A table has its place, with the rows of its statements `from` the first, its DROP or CREATE,
-    /// `to` the last.
+    /// A table has its place, with the rows of its statements `from` the first, its DROP or CREATE, `to` the last.
     pub(crate) fn table(
         &mut self,
         name: &TableName,
@@ -294,8 +290,7 @@ impl Journal {
         self.write(Line::Gone { database, table })
     }
 
-    /// A statement is about to run that may empty, rename or drop those of these finished tables that
-    /// `is_meant` says.
+    /// A statement is about to run that may empty, rename or drop those of these finished tables that `is_meant` says.
     pub(crate) fn changed(&mut self, is_meant: impl Fn(&TableName) -> bool) -> Result<(), Error> {
         let names =
             self.tables.keys().filter(|name| !self.changed.contains(name) && is_meant(name));

@@ -113,7 +113,6 @@ pub(crate) fn put(shared: Shared<'_>, job: Job, under_way: &UnderWay) -> Result<
         is_staging: staging.is_some(),
         is_empty,
         spot,
-        threads: shared.options.threads,
         memory_bytes_max: shared.options.memory_bytes_max / shared.jobs_max as u64,
         watch: shared.watch,
         under_way: Some(under_way),

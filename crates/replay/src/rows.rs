@@ -66,7 +66,7 @@ pub(crate) fn session_options(filling: &Filling<'_>) -> Result<LoadOptions, Stri
         // the dump's session in statements only.
         false => LoadPath::Direct,
     };
-    options.limits.threads = filling.threads;
+    options.limits.threads = filling.options.threads;
     options.limits.memory_bytes_max = filling.memory_bytes_max;
     // Dumps are in key order by and large, and to find out costs a second reading.
     options.limits.sort_input = Some(false);
@@ -106,11 +106,15 @@ fn refusal(state: &SessionState) -> Option<String> {
 /// The columns of the rows, as text.
 fn columns(head: &InsertHead) -> Result<Option<Vec<String>>, String> {
     let Some(names) = &head.columns else { return Ok(None) };
-    let text = |name: &Vec<u8>| {
-        String::from_utf8(name.clone())
-            .map_err(|_| format!("the column name {} is not UTF-8", String::from_utf8_lossy(name)))
-    };
-    names.iter().map(text).collect::<Result<_, _>>().map(Some)
+    names.iter().map(|name| column_name(name)).collect::<Result<_, _>>().map(Some)
+}
+
+/// The name of a column as text.
+///
+/// Errors: it is none.
+pub(crate) fn column_name(name: &[u8]) -> Result<String, String> {
+    String::from_utf8(name.to_vec())
+        .map_err(|_| format!("the column name {} is not UTF-8", String::from_utf8_lossy(name)))
 }
 
 /// True if another method may load the rows that this one did not.

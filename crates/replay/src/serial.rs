@@ -21,9 +21,8 @@ const TRANSACTION_BYTES: usize = 4 << 20;
 /// Runs the statements of a run in their order. Into a table that others see they are one
 /// transaction, unless the session is in one already (`in_transaction`).
 ///
-/// Errors: the statement that failed, with its place, but under `--force`; one that asks about those
-/// before it what `last_number` does not tell. A staging table may hold the
-/// rows before it.
+/// Errors: the statement that failed, with its place, but under `--force`; one that asks about those before it what
+/// `last_number` does not tell. A staging table may hold the rows before it.
 pub(crate) fn send(
     filling: &Filling<'_>,
     mut run: RowRun,
@@ -127,8 +126,7 @@ fn statements(
     Ok((rows, changes))
 }
 
-/// Rows of a statement: `Records: 3  Duplicates: 0  Warnings: 0`, which the server says of more
-/// than one row.
+/// Rows of a statement: `Records: 3  Duplicates: 0  Warnings: 0`, which the server says of more than one row.
 pub(crate) fn count(done: &Done, verb: Verb) -> u64 {
     // A row that replaces another counts twice, one that is left out not at all.
     connections::said(done).unwrap_or(if verb == Verb::Insert { done.affected_rows } else { 1 })

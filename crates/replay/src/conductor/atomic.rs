@@ -1,8 +1,7 @@
 //! All tables at once: what else the dump has waits for them.
 //!
-//! Until the one RENAME at the end nothing of the dump can be seen but empty databases. Views,
-//! triggers and routines follow it, each in a session that is set to what it was when the dump came
-//! to them.
+//! Until the one RENAME at the end nothing of the dump can be seen but empty databases. Views, triggers and routines
+//! follow it, each in a session that is set to what it was when the dump came to them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,8 +36,7 @@ pub(super) struct Deferred {
 impl Conductor<'_, '_> {
     /// Leaves a statement for the end.
     ///
-    /// Errors: one that may do anything, so that neither doing it now nor doing it then would be
-    /// what the dump means.
+    /// Errors: one that may do anything, so that neither doing it now nor doing it then would be what the dump means.
     pub(super) fn defer(&mut self, statement: &Statement, step: &Step) -> Result<(), Error> {
         if let StatementKind::DropDatabase(name) = &statement.kind {
             return self.drop_database(statement, name);
@@ -121,9 +119,7 @@ impl Conductor<'_, '_> {
         if self.tables.staging(&table).is_none() || state.is_of_next() {
             return Ok(false);
         }
-        while self.runs.is_busy(&table) {
-            self.settle(true)?;
-        }
+        self.wait_for(&table)?;
         let is_done = match (&alter, &change) {
             (Some(alter), _) => self.tables.alter(&mut self.sessions, alter, &table)?,
             (None, Some(change)) => self.change(change, &table)?,

@@ -152,9 +152,7 @@ impl Conductor<'_, '_> {
 
     /// Waits for a table, and has it take its place.
     pub(super) fn finish_table(&mut self, table: &TableName) -> Result<(), Error> {
-        while self.runs.is_busy(table) {
-            self.settle(true)?;
-        }
+        self.wait_for(table)?;
         match self.filled.get(table).is_some_and(|filled| !filled.has_failed) {
             true => self.publish(std::slice::from_ref(table)),
             false => Ok(()),

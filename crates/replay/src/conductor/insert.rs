@@ -76,9 +76,7 @@ impl Conductor<'_, '_> {
             self.run_held_drops()?;
         }
         self.check_rows(&table, run.place().head().verb)?;
-        while self.runs.is_busy(&table) {
-            self.settle(true)?;
-        }
+        self.wait_for(&table)?;
         if self.has_failed(&table) {
             return Ok(false);
         }
@@ -110,9 +108,7 @@ impl Conductor<'_, '_> {
         before: Option<Filled>,
         run: &RunPlace,
     ) -> Result<(), Error> {
-        while self.runs.is_busy(table) {
-            self.settle(true)?;
-        }
+        self.wait_for(table)?;
         let Some(notes) = self.returned.remove(table) else { return Ok(()) };
         if let Some(before) = before {
             // It has none of these rows, and is not to be taken for finished behind them.
@@ -197,9 +193,7 @@ impl Conductor<'_, '_> {
             return self.went_elsewhere(&table).map(|()| false);
         }
         self.check_rows(&table, Verb::Insert)?;
-        while self.runs.is_busy(&table) {
-            self.settle(true)?;
-        }
+        self.wait_for(&table)?;
         if self.has_failed(&table) {
             return Ok(false);
         }
@@ -237,7 +231,17 @@ impl Conductor<'_, '_> {
         let in_transaction = staging.is_none() && self.transaction.is_open();
         let played = self.play(table, staging.as_ref(), run, in_transaction);
         self.has_rows(table);
-        match played {
+        self.went_in(table, played, in_transaction)
+    }
+
+    /// Rows went in at once, or did not.
+    fn went_in(
+        &mut self,
+        table: &TableName,
+        sent: Result<Sent, Error>,
+        in_transaction: bool,
+    ) -> Result<(), Error> {
+        match sent {
             Ok(sent) if in_transaction => {
                 self.hold_rows(table, sent.rows);
                 self.note(table, sent, 0.0);
@@ -281,7 +285,6 @@ impl Conductor<'_, '_> {
             // Nobody asks that here.
             is_empty: false,
             spot: self.spot,
-            threads: self.shared.options.threads,
             memory_bytes_max: self.shared.options.memory_bytes_max,
             watch: self.shared.watch,
             under_way: None,
@@ -310,9 +313,7 @@ impl Conductor<'_, '_> {
         }
         self.check_rows(table, head.verb)?;
         self.check_asked(text.get(head.text.len()..).unwrap_or_default())?;
-        while self.runs.is_busy(table) {
-            self.settle(true)?;
-        }
+        self.wait_for(table)?;
         if self.has_failed(table) {
             return Ok(());
         }
@@ -337,24 +338,16 @@ impl Conductor<'_, '_> {
             whole(&mut self.sessions.dump, (&hold, &sent), in_transaction, |session, done| {
                 changes.take(session, done, line, options)
             });
-        if let Err(error) = &done {
-            self.fail(table);
-            self.were_refused(table, self.spot, error)?;
+        let sent = done.map(|done| {
+            let rows = serial::count(&done, head.verb);
+            self.shared.watch.add_rows(rows);
+            Sent { rows, way: "serial", changes, ..Sent::default() }
+        });
+        // Nobody waits for a table that is filled apart.
+        if staging.is_some() && sent.is_ok() && self.transaction.is_open() {
+            self.commit()?;
         }
-        let rows = serial::count(&done?, head.verb);
-        self.shared.watch.add_rows(rows);
-        let sent = Sent { rows, way: "serial", changes, ..Sent::default() };
-        match (self.transaction.is_open(), &staging) {
-            (true, None) => {
-                self.hold_rows(table, rows);
-                self.note(table, sent, 0.0);
-                return Ok(());
-            }
-            // Nobody waits for a table that is filled apart.
-            (true, Some(_)) => self.commit()?,
-            (false, _) => {}
-        }
-        self.sent(table, sent, 0.0, self.spot)
+        self.went_in(table, sent, staging.is_none() && self.transaction.is_open())
     }
 }
 

@@ -23,6 +23,14 @@ impl Conductor<'_, '_> {
         }
     }
 
+    /// Waits until no run of a table is left.
+    pub(super) fn wait_for(&mut self, table: &TableName) -> Result<(), Error> {
+        while self.runs.is_busy(table) {
+            self.settle(true)?;
+        }
+        Ok(())
+    }
+
     /// Takes the runs that have ended, and publishes the tables that are ready for it; waits for
     /// one if `wait` says so.
     pub(super) fn settle(&mut self, wait: bool) -> Result<(), Error> {

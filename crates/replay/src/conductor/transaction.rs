@@ -307,9 +307,7 @@ impl Conductor<'_, '_> {
         let all = self.filled.iter().filter(|(_, filled)| filled.since == Since::All);
         let all: Vec<TableName> = all.map(|(table, _)| table.clone()).collect();
         for table in all {
-            while self.runs.is_busy(&table) {
-                self.settle(true)?;
-            }
+            self.wait_for(&table)?;
             let Some(staging) = self.tables.staging(&table) else { continue };
             staging.remake(&mut self.sessions.own)?;
             let Some(filled) = self.filled.get_mut(&table) else { continue };

@@ -1,5 +1,4 @@
-//! The conditions under which rows of a run may be loaded by other statements than the dump's, and in which
-//! order.
+//! The conditions under which rows of a run may be loaded by other statements than the dump's, and in which order.
 
 use schema::{DefaultValue, Engine, Table, TableName};
 use server::{Session, catalog};
@@ -36,8 +35,7 @@ pub(super) struct Gate {
 pub(super) enum Commit {
     /// With their chunk: nobody sees the table, and it was empty.
     Chunks,
-    /// When all are in: earlier rows are in the table, or others see it, and all go over one
-    /// connection.
+    /// When all are in: earlier rows are in the table, or others see it, and all go over one connection.
     AtEnd,
     /// When all are in, those of each connection with those of the others.
     Together(Together),
@@ -100,8 +98,7 @@ impl Rules {
     }
 }
 
-/// True if rows of a table that others see may be loaded over several connections: in any order,
-/// and all or none.
+/// True if rows of a table that others see may be loaded over several connections: in any order, and all or none.
 fn is_free(session: &mut Session, filling: &Filling<'_>, table: &Table) -> bool {
     // Rows that take the place of others would be seen to do so when most are in.
     if filling.head.verb != Verb::Insert || filling.options.connections == Some(1) {
@@ -123,8 +120,7 @@ fn hides_ascii(charset: &str) -> bool {
 
 /// Which field of a row the AUTO_INCREMENT column is, from 0.
 ///
-/// Errors: it is none of them, and the server counts: in the order of the statements, and by how
-/// many rows each has.
+/// Errors: it is none of them, and the server counts: in the order of the statements, and by how many rows each has.
 fn counted(table: &Table, head: &InsertHead) -> Result<Option<usize>, Stopped> {
     let Some(column) = table.columns.iter().find(|column| column.auto_increment) else {
         return Ok(None);

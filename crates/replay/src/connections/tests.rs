@@ -81,7 +81,6 @@ impl Scene {
             is_staging: self.is_staging,
             is_empty: self.is_empty,
             spot: Spot::default(),
-            threads: 2,
             // Chunks of 64 KiB.
             memory_bytes_max: 1 << 20,
             watch: &Watch::default(),

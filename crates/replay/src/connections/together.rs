@@ -15,10 +15,9 @@
 //! | number 0 is among them | none is committed | they are rolled back |
 //! | number 0 is not | all before them are committed | they are committed |
 //!
-//! That table is only right when no connection of the dead is still at work: its last XA PREPARE may
-//! be under way, and a transaction that was not prepared goes only with its connection. Each
-//! connection therefore holds a named lock of its own for as long as it lives, and nobody decides
-//! before these are free.
+//! That table is only right when no connection of the dead is still at work: its last XA PREPARE may be under way, and
+//! a transaction that was not prepared goes only with its connection. Each connection therefore holds a named lock of
+//! its own for as long as it lives, and nobody decides before these are free.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::sleep;
@@ -98,8 +97,7 @@ impl Together {
 
     /// Begins the transaction of a connection.
     ///
-    /// Errors: as the server's, and where another connection still has the transaction of that
-    /// number open.
+    /// Errors: as the server's, and where another connection still has the transaction of that number open.
     pub(super) fn begin(&self, session: &mut Session, number: usize) -> Result<(), Error> {
         if !session.lock_name(&self.lane_lock(number), OTHERS_WAIT)? {
             return Err(self.others_at_work());

@@ -5,9 +5,8 @@
 //! |-- a span ---|                       |-----|      spans: rows with commas in between
 //! ```
 //!
-//! Only literals are rows here: what they are does not depend on when, where and after which other
-//! row they are read. Everything else (a function, a user variable, DEFAULT, words behind the rows)
-//! is somebody else's.
+//! Only literals are rows here: what they are does not depend on when, where and after which other row they are read.
+//! Everything else (a function, a user variable, DEFAULT, words behind the rows) is somebody else's.
 
 use std::ops::Range;
 
@@ -39,8 +38,7 @@ pub(super) struct Span {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spans {
     pub(super) spans: Vec<Span>,
-    /// True if a statement has, or may have, but one row: the server judges NULL in it otherwise
-    /// than in one of many.
+    /// True if a statement has, or may have, but one row: the server judges NULL in it otherwise than in one of many.
     pub(super) has_single: bool,
 }
 

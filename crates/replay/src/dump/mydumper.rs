@@ -158,7 +158,7 @@ impl FolderPlan<'_> {
     fn table(&mut self, database: &[u8], table: &TableFiles) -> Result<(), Error> {
         let made = table.sequence.iter().chain(&table.definition);
         for path in made.cloned() {
-            self.push(Some(database), Content::Sql { files: vec![path], rows: None });
+            self.push(Some(database), Content::of(path));
         }
         let files: Vec<PathBuf> = table.rows.values().cloned().collect();
         if files.is_empty() {
@@ -227,8 +227,7 @@ impl FolderPlan<'_> {
             if self.takes(database, table)
                 && let Some(path) = table.definition.clone()
             {
-                let content = Content::Sql { files: vec![path], rows: None };
-                self.push(Some(&database.name), content);
+                self.push(Some(&database.name), Content::of(path));
             }
         }
         if !self.says_mode {

@@ -9,9 +9,8 @@
 //! db@v.sql        the view                 db@t@0.tsv.zst .. db@t@@9.tsv.zst   rows; @@ is the last
 //! ```
 //!
-//! In the files' names what is no letter, digit, `_`, `-`, `.` or `~` of ASCII stands as `%2F`; `basenames`
-//! say which file is whose. Values of BINARY, BLOB, BIT and geometry stand in base64 or hexadecimal
-//! digits (`decodeColumns`).
+//! In the files' names what is no letter, digit, `_`, `-`, `.` or `~` of ASCII stands as `%2F`; `basenames` say which
+//! file is whose. Values of BINARY, BLOB, BIT and geometry stand in base64 or hexadecimal digits (`decodeColumns`).
 //!
 //! Source: `modules/util/dump/dumper.cc`, `schema_dumper.cc`, `common/dump/utils.cc`,
 //! `load/dump_reader.cc` and `load/dump_loader.cc` of MySQL Shell 9.
@@ -33,8 +32,7 @@ pub(super) fn is_shell(folder: &Folder) -> bool {
     folder.file(b"@.json").is_some()
 }
 
-/// The parts of a folder of MySQL Shell's: databases, tables with their rows, triggers, routines and
-/// events, views.
+/// The parts of a folder of MySQL Shell's: databases, tables with their rows, triggers, routines and events, views.
 ///
 /// Errors: a file that cannot be read or is not as MySQL Shell writes it; a complete dump that lacks
 /// a file; columns that are decoded by an expression.
@@ -117,12 +115,11 @@ impl FolderPlan<'_> {
     /// A file of statements, if it is there.
     fn sql(&mut self, database: Option<&str>, name: &str) {
         if let Some(path) = self.folder.file(name.as_bytes()).cloned() {
-            self.push(database, Content::Sql { files: vec![path], rows: None });
+            self.push(database, Content::of(path));
         }
     }
 
-    /// Adds the settings that MySQL Shell makes in its sessions. Source:
-    /// `Dump_loader::create_session`.
+    /// Adds the settings that MySQL Shell makes in its sessions. Source: `Dump_loader::create_session`.
     fn begin(&mut self, is_utc: bool) {
         let names = format!("SET NAMES {}", self.charset);
         let mut settings = vec![
