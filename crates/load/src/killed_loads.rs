@@ -205,7 +205,8 @@ fn refuse_changed(
     (command, own): (&CommandLine, &CommandProof),
 ) -> Result<(), Error> {
     let is_other = |job: &&Job| job.proof().is_some_and(|proof| proof.id != own.id);
-    for job in known.of_target.iter().filter(|job| job.is_part()).filter(is_other) {
+    let is_changed = |job: &&Job| is_other(job) && !is_part(job, tables, command);
+    for job in known.of_target.iter().filter(|job| job.is_part()).filter(is_changed) {
         let then = job.command().filter(|then| then.is_typed_as(command)).cloned();
         let then = then.map(|then| then.reading(&own_files(job, tables)));
         if let Some(changed) = then.and_then(|then| then.changed()) {

@@ -70,12 +70,10 @@ fn open_all(addresses: &[Address]) -> Result<Vec<PathBuf>, String> {
     let outcomes = std::thread::scope(|scope| {
         let threads: Vec<_> =
             (1..OPENED_AT_ONCE.min(addresses.len())).map(|_| scope.spawn(begin)).collect();
-        let own = work();
-        threads
-            .into_iter()
-            .map(|thread| thread.join())
-            .chain([Ok(own)])
-            .collect::<Result<Vec<_>, _>>()
+        let mut outcomes = vec![Ok(work())];
+        // Each is waited for: one that has failed fails the scope otherwise.
+        outcomes.extend(threads.into_iter().map(|thread| thread.join()));
+        outcomes.into_iter().collect::<Result<Vec<_>, _>>()
     });
     let mut opened = outcomes.map_err(|_| "opening objects: a thread has failed")?.concat();
     opened.sort_by_key(|(at, _)| *at);

@@ -161,7 +161,7 @@ fn small_files_share_pages() {
     }
     let outcome = desk.load("t", &folder.join("*.csv"), &["--path", "direct", "--verbose"]);
     let leaves = "index PRIMARY: 300 records, 1 leaf page, height 1";
-    assert!(outcome.done().err.contains(leaves), "{outcome:?}");
+    assert!(outcome.done().out.contains(leaves), "{outcome:?}");
     assert_eq!(desk.rows("SELECT COUNT(*), SUM(id) FROM t"), ["300|44850"]);
     assert!(desk.rows("CHECK TABLE t EXTENDED").concat().ends_with("OK"));
 }
