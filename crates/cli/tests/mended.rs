@@ -183,7 +183,7 @@ fn errors_are_json_too_with_their_place() {
     let json = |out: &str| -> Value { serde_json::from_str(out).unwrap() };
     let file = desk.home.file("in.csv", "1,2024-01-01\n2,soon\n");
     let failed = desk.load("t", &file, &["--json"]);
-    failed.refused(1, &["1 row rejected"]);
+    failed.refused(1, &["later rows were not checked"]);
     let error = json(&failed.out);
     assert_eq!(error["file"], file.to_str().unwrap());
     assert_eq!(
