@@ -122,7 +122,6 @@ fn every_count_up_to_a_tree_of_seven_levels_in_every_batch_size() {
 
 #[test]
 fn every_count_around_a_full_page() {
-    let (_, template) = template();
     for fill in [Fill::default(), Fill::FULL] {
         // 13 bytes a record and half a directory slot.
         let room = 16_252 - fill.leaf_reserve_bytes;
