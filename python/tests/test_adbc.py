@@ -178,7 +178,7 @@ def test_errors_have_the_words_of_the_server(connection, cursor):
     assert (fields["kind"], fields["column"], fields["line"]) == ("rows", "id", 1)
     with pytest.raises(dbapi.IntegrityError):
         cursor.adbc_ingest("t", pa.table({"id": [1]}), mode="append")
-    with pytest.raises(dbapi.ProgrammingError, match="names `other`"):
+    with pytest.raises(dbapi.ProgrammingError, match="the columns `other`"):
         cursor.adbc_ingest("t", pa.table({"other": [1]}), mode="replace")
     assert query(cursor, "SELECT COUNT(*) FROM t").fetchone() == (1,)
     with pytest.raises(dbapi.ProgrammingError, match="Unknown database"):
