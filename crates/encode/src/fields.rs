@@ -344,7 +344,7 @@ fn no_column_of_header(
         true => String::new(),
         false => format!("; not in the input: {missing}"),
     };
-    let is_header = options.input.header;
+    let is_header = options.input.header && !matches!(options.input.kind(), Ok(Some(_)));
     let advice = match is_header && unknown.len() == names.len() {
         true => format!(
             ": leave out {HEADER} if the first line is a row, name the separator by \
