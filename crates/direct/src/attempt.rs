@@ -38,7 +38,7 @@ use crate::stamp::Stamped;
 pub(crate) struct RowCounts {
     /// Rows that are loaded.
     pub(crate) rows: u64,
-    /// Those in each partition, for a table with partitions.
+    /// Rows in each partition, for a table with partitions.
     pub(crate) partition_rows: Vec<u64>,
     pub(crate) rejects: u64,
     pub(crate) rejects_by_reason: Vec<RejectTally>,

@@ -14,7 +14,7 @@ impl From<Connections> for SharedConnections {
 }
 
 impl SharedConnections {
-    /// Those of a session; others are made when they are needed.
+    /// Connections of a session; others are made when they are needed.
     pub(crate) fn of(session: Session) -> SharedConnections {
         Connections::of(session).into()
     }

@@ -60,7 +60,7 @@ impl RowWaits {
         mark: &Mark,
         work: impl FnOnce() -> T,
     ) -> (T, bool) {
-        // What stops the load's statements need not stop these: they are short.
+        // An interrupt of the load need not stop these statements: they are short.
         let options = ConnectOptions { interrupt: Interrupt::default(), ..options.clone() };
         let has_yielded = Arc::new(AtomicBool::new(false));
         let looker = Looker {

@@ -71,17 +71,19 @@ fn a_broken_transfer_goes_on_and_a_dead_store_ends_the_load() {
     assert_eq!(desk.home.temp_files(), [""; 0]);
 }
 
+/// An object of six bytes in a store's list.
+fn entry(key: &str) -> String {
+    format!(
+        "<Contents><Key>{key}</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified>\
+         <ETag>\"a\"</ETag><Size>6</Size></Contents>"
+    )
+}
+
 /// A pattern listed everything below its folder, and failed because of names that cannot match.
 #[test]
 fn a_pattern_without_folders_lists_its_folder_alone() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec(TABLE);
-    let entry = |key: &str| {
-        format!(
-            "<Contents><Key>{key}</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified>\
-             <ETag>\"a\"</ETag><Size>6</Size></Contents>"
-        )
-    };
     let direct = [entry("p/a.csv"), entry("p/b.csv")].concat();
     let below = format!("{direct}{}", entry("p/deep//odd.csv"));
     let list = |entries: &str| format!("<ListBucketResult>{entries}</ListBucketResult>");
@@ -106,12 +108,6 @@ fn a_pattern_without_folders_lists_its_folder_alone() {
 fn names_elsewhere_that_cannot_be_listed_do_not_matter() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec(TABLE);
-    let entry = |key: &str| {
-        format!(
-            "<Contents><Key>{key}</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified>\
-             <ETag>\"a\"</ETag><Size>6</Size></Contents>"
-        )
-    };
     let folder = |name: &str| format!("<CommonPrefixes><Prefix>{name}/</Prefix></CommonPrefixes>");
     let list = |entries: String| format!("<ListBucketResult>{entries}</ListBucketResult>");
     let top = list(["logs", "year=1", "year=2"].map(folder).concat());
@@ -137,13 +133,7 @@ fn names_elsewhere_that_cannot_be_listed_do_not_matter() {
 fn objects_of_a_pattern_are_opened_several_at_a_time() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec(TABLE);
-    let entry = |number: u32| {
-        format!(
-            "<Contents><Key>p/{number}.csv</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified>\
-             <ETag>\"a\"</ETag><Size>6</Size></Contents>"
-        )
-    };
-    let objects: String = (10..40).map(entry).collect();
+    let objects: String = (10..40).map(|number| entry(&format!("p/{number}.csv"))).collect();
     let list = format!("<ListBucketResult>{objects}</ListBucketResult>");
     let (open, most) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     let seen = Arc::clone(&most);

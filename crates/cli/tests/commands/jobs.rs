@@ -52,7 +52,7 @@ fn a_killed_load_is_listed_and_gone_on_with() {
     scene.clean("after going on");
     let done = job_in(&scene.home, "done");
     run(&mut scene.home.inrush(["resume", &name(&done)])).refused(2, &["it is done"]);
-    // What another job has loaded is not loaded once more.
+    // Files that another job has loaded are not loaded once more.
     run(&mut scene.home.inrush(["resume", &name(&job)])).refused(
         2,
         &["has loaded the same files into", "to load them once more, run: inrush load"],

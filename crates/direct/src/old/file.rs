@@ -102,7 +102,7 @@ impl OldFile {
     }
 }
 
-/// What makes the rows of a table alike.
+/// The statement after which all rows of a table have one form.
 const REWRITE: &str = "ALTER TABLE .. FORCE rewrites its rows";
 
 /// Reads the description of an old table.

@@ -29,7 +29,7 @@ fn without_name(text: &str) -> String {
     format!("{columns}\n) {}{rest}", parts.collect::<Vec<_>>().join("'"))
 }
 
-/// What is before and behind the last line that starts with a parenthesis: texts in between escape their line
+/// The text before and behind the last line that starts with a parenthesis: texts in between escape their line
 /// ends. MySQL names a tablespace there, and how a file grows, before the engine.
 fn split_options(body: &str) -> Option<(&str, &str)> {
     let begins = |options: &str| options.starts_with("ENGINE=") || options.starts_with("/*!");
