@@ -14,7 +14,7 @@ use server::facts::database_dir::{DatabaseDir, FileVersion};
 use server::reach::is_full;
 use server::{ServerFacts, Session};
 use targets::brief_lock::ATTEMPT;
-use targets::description::check_described;
+use targets::description::write_out;
 use targets::export::{file_names, missing_file, rows_path};
 use targets::guard::Guard;
 use targets::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
@@ -122,7 +122,6 @@ impl Held {
         let (begun, mut pause) = (Instant::now(), PAUSE_MIN);
         let mut holder = session.another()?;
         holder.set_lock_wait(ATTEMPT)?;
-        let sql = format!("FLUSH TABLES {} FOR EXPORT", table.name.quoted());
         loop {
             // The server counts whole seconds: a moment less than one would be none.
             let left = wait.saturating_sub(begun.elapsed()).max(ATTEMPT.min(wait));
@@ -135,17 +134,18 @@ impl Held {
                 }
                 error => error,
             })?;
-            match holder.exec(&sql) {
-                Ok(done) => {
-                    check_described(&mut holder, &sql, &done)?;
-                    return Ok(Held { session: holder, _guard: guard });
-                }
-                Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {}
+            let others = match write_out(&mut holder, &table.name, ATTEMPT) {
+                Ok(()) => return Ok(Held { session: holder, _guard: guard }),
+                Err(server::Error::LockWait { holders, .. }) => holders,
+                Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => Vec::new(),
                 Err(error) => return Err(error),
-            }
+            };
             // Writers go on during the pause.
             drop(guard);
-            let holders = lock_holders(&mut holder, &[&table.name], &[]).unwrap_or_default();
+            let holders = match others.is_empty() {
+                true => lock_holders(&mut holder, &[&table.name], &[]).unwrap_or_default(),
+                false => others,
+            };
             let Some(left) = wait.checked_sub(begun.elapsed() + ATTEMPT) else {
                 let (target, seconds) = (table.name.to_string(), wait.as_secs());
                 return Err(server::Error::LockWait { target, seconds, holders });

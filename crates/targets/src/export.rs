@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use disk::File;
 
-use crate::description::check_described;
+use crate::description::write_out;
 use crate::guard::{Guard, Kind};
 use crate::lock::Lock;
 use crate::log_wait::wait_for_log;
@@ -100,13 +100,12 @@ fn hold(lock: &mut Lock) -> Result<(Session, Guard)> {
     let mut session = lock.fresh()?;
     // Nobody writes to it by then: what may be in the way is a change of its definition.
     session.set_lock_wait(TURN)?;
-    let sql = format!("FLUSH TABLES {} FOR EXPORT", lock.table.name.quoted());
+    let table = lock.table.name.clone();
     let mut turns = Turns::begin(lock.patience.wait);
     let held = loop {
         let mut guard = Guard::take(&lock.session, &lock.patience, &tables, &mut turns)?;
-        match lock.patience.watch(&mut session, |session| session.exec(&sql)) {
-            Ok(done) => {
-                check_described(&mut session, &sql, &done)?;
+        match lock.patience.watch(&mut session, |session| write_out(session, &table, TURN)) {
+            Ok(()) => {
                 // Transactions that wrote to it have ended, and the export keeps others away.
                 drop(guard.hand_out(Kind::Target));
                 break Ok((session, guard));

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use schema::{Table, TableName};
 
+use crate::description::write_out;
 use crate::keeper::Keeper;
 use crate::left::Left;
 use crate::names::Names;
-use crate::turns::{Blocked, Turns};
+use crate::turns::{Blocked, TURN, Turns};
 use crate::waiting::Patience;
 use server::Unsupported;
 use server::catalog;
@@ -135,7 +136,16 @@ impl Lock {
 
     /// The same, with what it did.
     pub(super) fn exec_done(&mut self, sql: &str) -> Result<Done> {
-        let run = |session: &mut Session| session.exec(sql);
+        self.run(|session| session.exec(sql))
+    }
+
+    /// Has the server write out a table of ours, as [`write_out`] does.
+    pub(super) fn write_out(&mut self, table: &TableName) -> Result<()> {
+        let wait = if self.keeps_others.is_some() { TURN } else { self.patience.wait };
+        self.run(|session| write_out(session, table, wait))
+    }
+
+    fn run<T>(&mut self, run: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
         let done = match self.keeps_others {
             Some(since) => self.patience.watch_yielding(&mut self.session, since, run),
             None => self.patience.watch(&mut self.session, run),

@@ -38,8 +38,8 @@ impl Filled<'_> {
 
     /// Has the server write out the table, and change nothing of it.
     pub(super) fn flush(&mut self) -> Result<()> {
-        let sql = format!("FLUSH TABLES {} FOR EXPORT", self.table().quoted());
-        self.lock.exec(&sql)
+        let table = self.table().clone();
+        self.lock.write_out(&table)
     }
 
     /// Has `work` at its files done, which the server has written out, and lets the table go.

@@ -19,7 +19,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use innodb::page::FilHeader;
 
 use crate::checkpoint::Checkpoint;
-use crate::description::check_described;
 use crate::lock::Lock;
 use server::error::{Error, Result};
 use server::facts::CheckpointWay;
@@ -272,11 +271,9 @@ impl Lock {
     pub(super) fn export(&mut self, dir: &DatabaseDir, table: &TableName) -> Result<Template> {
         let path = |extension: &str| dir.path.join(format!("{}.{extension}", table.table));
         let (ibd, cfg) = (path("ibd"), path("cfg"));
-        let sql = format!("FLUSH TABLES {} FOR EXPORT", table.quoted());
-        let done = self.exec_done(&sql)?;
-        let described = check_described(&mut self.session, &sql, &done);
+        self.write_out(table)?;
         let read = |path: &Path| dir.read(path, "template");
-        let files = described.and_then(|()| Ok(Template { ibd: read(&ibd)?, cfg: read(&cfg)? }));
+        let files = read(&ibd).and_then(|ibd| Ok(Template { ibd, cfg: read(&cfg)? }));
         let shield = self.session.options().interrupt.shield();
         self.session.exec("UNLOCK TABLES")?;
         drop(shield);

@@ -121,6 +121,10 @@ impl Patience {
                 }
                 Err(self.timed_out(session, holders))
             }
+            // Of a turn, of which there are more.
+            Err(Error::LockWait { target, holders, .. }) => {
+                Err(Error::LockWait { target, seconds: self.wait.as_secs(), holders })
+            }
             outcome => outcome,
         }
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use server::version::Flavor;
 use testkit::{TestServer, dialect};
 
 use crate::support::{Home, Outcome, finish, run, start};
@@ -138,4 +139,34 @@ fn a_lock_is_told_of_while_it_is_waited_for() {
         let rest: Vec<String> = said.collect();
         assert_eq!(finish(child).code(), 0, "{take}: {rest:?}");
     }
+}
+
+/// Another command's statement is on its way, as far as the server's lock tells.
+#[test]
+fn commands_take_turns_to_have_a_table_written_out() {
+    let Some(server) = TestServer::start() else { return };
+    let (home, mut session) = (Home::new(), server.connect().unwrap());
+    if session.version().flavor != Flavor::MariaDb {
+        return;
+    }
+    session.exec("CREATE DATABASE d").unwrap();
+    session.exec("CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=InnoDB").unwrap();
+    session.exec("INSERT INTO d.t VALUES (1)").unwrap();
+    fs::write(home.path().join("t.tsv"), "2\n3\n").unwrap();
+    let append = || {
+        let mut load = home.inrush(["load", "t.tsv", "--into", "d.t", "--path", "direct"]);
+        run(load.args(["--mode", "append", "--lock-wait", "1", "--socket"]).arg(server.socket()))
+    };
+    let mut other = server.connect().unwrap();
+    other.exec("DO GET_LOCK('inrush_flush', 0)").unwrap();
+    let holder = format!("connection {} has the server write out a table", other.id());
+    export((&server, &home), "direct", "1", "t.csv")
+        .refused(1, &["was not locked within 1 s", &holder]);
+    append().refused(1, &["no lock on", "within 1 s", &holder]);
+    other.exec("DO RELEASE_LOCK('inrush_flush')").unwrap();
+    append().done();
+    export((&server, &home), "direct", "1", "t.csv").done();
+    assert_eq!(fs::read_to_string(home.path().join("t.csv")).unwrap(), "1\n2\n3\n");
+    let free = session.query_row("SELECT IS_FREE_LOCK('inrush_flush')").unwrap();
+    assert_eq!(free.text(0).unwrap(), "1");
 }
