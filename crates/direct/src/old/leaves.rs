@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use innodb::instant::Rewriter;
-use innodb::leaves::{LeafRecords, LiveRecord, read_leaves};
+use innodb::leaves::{LeafRecords, LiveRecord, check_links, read_leaves};
 use innodb::page::{AlignedPage, PageBytes};
 use job::error::Error;
 
@@ -94,14 +94,20 @@ impl<'a> OldLeaves<'a> {
         }
     }
 
-    /// Reads more leaves; false if there are none.
+    /// Reads more leaves; false if there are none. Each lies between those beside it, as when the file was verified.
     fn read_on(&mut self) -> Result<bool, Error> {
         let end = self.ahead.end.min(self.ahead.start + READ_PAGES);
         self.read = self.ahead.start..end;
         (self.ahead.start, self.next) = (end, 0);
-        let numbers = &self.index.leaves[self.read.clone()];
+        let leaves = &self.index.leaves;
+        let numbers = &leaves[self.read.clone()];
         let read = read_leaves(self.file, numbers, &mut self.pages, &mut self.order);
         read.map_err(unreadable)?;
+        for (at, page) in self.read.clone().zip(&self.pages) {
+            let beside = [at.checked_sub(1), at.checked_add(1)];
+            let beside = beside.map(|at| at.and_then(|at| leaves.get(at).copied()));
+            check_links(leaves[at], &page.0, beside).map_err(unreadable)?;
+        }
         Ok(!numbers.is_empty())
     }
 
