@@ -232,7 +232,7 @@ impl Binding {
     }
 
     /// Fields of the clustered record that must be unique in an index, unless one is NULL.
-    pub fn unique_columns(&self, index: usize) -> impl Iterator<Item = usize> {
+    pub fn unique_fields(&self, index: usize) -> impl Iterator<Item = usize> {
         let secondary = self.secondary(index);
         let fields =
             secondary.map_or(self.clustered.shape.key_fields, |secondary| secondary.unique_fields);
