@@ -33,6 +33,17 @@ pub use self::sample::{Sample, differences, differences_of};
 /// Collations by name.
 pub type Collations = HashMap<String, Arc<Collation>>;
 
+/// The collation that orders values of a type; none for types without collations.
+///
+/// Errors: the name of a collation that is unknown.
+pub fn collation_of<'t>(
+    sql_type: &'t SqlType,
+    collations: &Collations,
+) -> Result<Option<Arc<Collation>>, &'t str> {
+    let Some(name) = sql_type.collation() else { return Ok(None) };
+    collations.get(name).cloned().map(Some).ok_or(name)
+}
+
 /// A first byte above all keys of a column: their first byte tells if they are NULL.
 const ABOVE_ALL: u8 = 0xff;
 
