@@ -243,7 +243,7 @@ impl<'a> Work<'a> {
         let arrangement = Arrangement::of(prepared, &target.table, row_order, &mut *source)?;
         let taken = source.facts().held_bytes + arrangement.store_bytes() as u64;
         let mut shares =
-            prepared.options.lane_shares(prepared.path, taken, source.facts().bytes_total)?;
+            prepared.options.connection_shares(prepared.path, taken, source.facts().bytes_total)?;
         if self.destination.method != Method::Transaction {
             limits::limit_chunks(&mut shares, target, prepared.inspected);
         }
