@@ -50,7 +50,7 @@ mod sync {
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 }
 
-pub use destination::{Ask, Destination};
+pub use destination::Destination;
 pub use import_file::server_user;
 pub use resume::{completed, forget_completed, input_text, sweep};
 pub use unpublished::{
@@ -235,7 +235,9 @@ impl<'a> Work<'a> {
                     }
                     defer => defer,
                 };
-                steps.step(Stage::Staging, || self.destination.prepare(target, defer))?
+                steps.step(Stage::Staging, || {
+                    self.destination.prepare(target, prepared.options, defer)
+                })?
             }
             _ => None,
         };

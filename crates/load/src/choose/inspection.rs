@@ -8,7 +8,7 @@ use job::memory::{Memory, MinMemory};
 use job::options::{LoadOptions, LoadPath, Mode, ResourceLimits, WithOthers};
 use job::progress::Progress;
 use schema::{Method, Table, TableName, quote_name};
-use send::{Ask, Destination};
+use send::Destination;
 use server::engine::Kind;
 use server::version::Flavor;
 use server::{ServerFacts, Session, Unsupported, catalog};
@@ -328,11 +328,11 @@ impl<'l> Survey<'l> {
             if !choice.path.is_some_and(LoadPath::sends) || self.facts.sending.is_some() {
                 return Ok(choice);
             }
-            let mut ask = Ask::of(self.options);
-            if self.facts.is_small() {
-                ask.with_others = WithOthers::Small;
-            }
-            let destination = Destination::choose(self.target, ask)?;
+            let with_others = match self.facts.is_small() {
+                true => WithOthers::Small,
+                false => self.options.with_others,
+            };
+            let destination = Destination::choose(self.target, self.options, with_others)?;
             self.facts.sending = match destination {
                 Ok(destination) => Some(Ok(self.destination.insert(destination).method)),
                 // There may be another method.
