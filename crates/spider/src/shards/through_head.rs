@@ -181,15 +181,8 @@ fn send(
         why: &why,
         one_partition: None,
     };
-    let within = send::run_within(
-        &prepared,
-        connect,
-        destination,
-        &mut lock,
-        source,
-        steps,
-        session_of_rows,
-    )?;
+    let load = RowLoad::new(&prepared, connect, destination);
+    let within = load.run_within(&mut lock, source, steps, session_of_rows)?;
     let (mut report, mut session) = (within.report, within.session);
     failpoint::hit("head.sent");
     session.exec("COMMIT")?;
