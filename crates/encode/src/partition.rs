@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use schema::{Partitioning, Table};
-use values::{Collation, ConvertOptions, KeyPart, Reason};
+use values::{Collation, ConvertOptions, KeyPart, Reason, SqlType};
 
 use self::expression::Expression;
 use self::hash::{KeyForm, KeyHash};
