@@ -8,7 +8,7 @@ use encode::reading;
 use encode::row_keys::KeyReader;
 use job::error::Error;
 use server::Interrupt;
-use sources::{Rows, Source, SourceExt as _, Visit};
+use sources::{Rows, Source, Visit};
 use values::SqlType;
 use values::decode::Decoder;
 
