@@ -317,7 +317,7 @@ fn load_all(
             input: InputOptions { files: all, ..part.options.input.clone() },
             ..part.options.clone()
         };
-        Tuning::begin(connect, &options, part.chosen.path, &run::load_into(&options))
+        Tuning::of_load(connect, &options, part.chosen.path, &run::load_into(&options))
     });
     let loaded = load_inspected(connect, inspected, told, &mut *steps, progress, &interrupt);
     let _shield = interrupt.shield();
