@@ -39,8 +39,8 @@ mod watched;
 use face::option::{INTO, STATE_DIR};
 use sources::SourceExt as _;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::mpsc::Sender;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use encode::input;
@@ -362,12 +362,7 @@ fn load_inspected(
         // Where the RENAME may be in the log, they may be about to publish.
         (Err(error), Some(copies)) if !error.is_told() => {
             let _shield = interrupt.shield();
-            let mut copies = copies.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let left = copies.abandon();
-            Err(match left.is_empty() {
-                true => error,
-                false => Error::OnReplicas { error: Box::new(error), left },
-            })
+            Err(pool::into_inner(copies).abandon(error))
         }
         (loaded, _) => loaded,
     }
