@@ -47,6 +47,7 @@ use encode::input;
 use job::error::Error;
 use job::journal;
 use job::options::{InputOptions, LoadOptions, LoadPath};
+use job::pool;
 use job::progress::{Progress, Stage};
 use job::report::{Report, memory_peak_bytes};
 use job::steps::Steps;
