@@ -20,9 +20,6 @@ use crate::digester::{DigestBuffers, Digester};
 use crate::page_pass::{PagePass, read};
 use crate::space_file::SpaceFile;
 
-/// Pages that are read at once by a worker.
-const RUN_PAGES: usize = 16;
-
 /// The expected contents of a table's files.
 #[derive(Debug)]
 pub(crate) struct Adopted {
@@ -55,7 +52,6 @@ impl Adopted {
             stage: Stage::Compare,
             rows: self.digest.rows,
             threads: self.threads,
-            run_pages: RUN_PAGES,
             total_bytes: files.iter().map(SpaceFile::size).sum::<Result<_, _>>()?,
             done_bytes: AtomicU64::new(0),
             progress,

@@ -103,7 +103,7 @@ impl IndexesStage<'_> {
 
     fn worker(&self, slot: usize, space: usize) -> Worker<'_> {
         let index = self.first_index + slot;
-        let secondary = index.checked_sub(1).map(|position| &self.binding.secondaries[position]);
+        let secondary = self.binding.secondary(index);
         let old = self.old.map(|old| {
             let file = &old.table.files[space].space;
             let copier = (index == 0).then(|| Copier::new(&self.sinks[space], file));
@@ -117,7 +117,7 @@ impl IndexesStage<'_> {
             space,
             batch: self.sinks[space].batch(index, self.memory.batch_bytes),
             rebuilder: secondary.map(Rebuilder::new),
-            unique: secondary.map_or(UniquePart::Whole, UniquePart::of),
+            unique: UniquePart::of(self.binding, index),
             first_unique: Vec::new(),
             last_unique: Vec::new(),
             tapped: Tapped::new(self.taps[slot].len()),

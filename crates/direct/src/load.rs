@@ -14,9 +14,8 @@ use face::option::MEMORY;
 use innodb::cfg::Cfg;
 use innodb::ids::PAGE_SIZE;
 use job::error::Error;
-use job::machine;
 use job::memory::MinMemory;
-use job::options::{OnDuplicate, ResourceLimits};
+use job::options::OnDuplicate;
 use job::progress::Stage;
 use job::report::{Report, backup_note, unlogged_note};
 use job::steps::Steps;
@@ -62,7 +61,7 @@ pub fn build(
         seen.map_or(Ok(()), |seen| Err(Error::NotRouted(seen)))?;
     }
     let (old, old_bytes_max) = (OnceLock::new(), hold::reserved(prepared, direct, &binding)?);
-    let cached_bytes_max = cached_bytes_max(&prepared.options.limits);
+    let cached_bytes_max = prepared.options.limits.page_cache_bytes();
     let (spaces, places) = shadowed.begin(direct, cached_bytes_max, &collations)?;
     let build = Build {
         options: prepared.options,
@@ -131,12 +130,6 @@ fn verify_one(
     #[cfg(feature = "failpoints")]
     let early = crate::damage::at_failpoint(file, early)?;
     verify::verify(file, early, &expected, prepared.progress)
-}
-
-/// How much of the file is left to the page cache.
-fn cached_bytes_max(options: &ResourceLimits) -> u64 {
-    let given = options.page_cache_bytes;
-    given.unwrap_or_else(|| machine::page_cache_bytes(options.memory_bytes_max))
 }
 
 /// The collations of key columns, by the number the `.cfg` knows them by.

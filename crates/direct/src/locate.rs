@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use encode::binding::Binding;
 use encode::encoder::Encoder;
-use encode::entry::unpack;
 use encode::explicit::Explicit;
 use encode::field;
 use encode::left_out::LeftOut;
@@ -42,6 +41,7 @@ pub(crate) fn duplicate(
     if let Err(error) = source.restart() {
         return Ok(unknown(error.to_string()));
     }
+    let indexes = 0..=binding.secondaries.len();
     let mut search = Search {
         binding,
         wanted,
@@ -49,6 +49,7 @@ pub(crate) fn duplicate(
         encoder: Encoder::new(binding),
         numbering: Numbering::new(sequence, Explicit::new(binding, zero_is_value)),
         found: Vec::with_capacity(ROWS_MAX),
+        unique_parts: indexes.map(|index| UniquePart::of(binding, index)).collect(),
         keys_of_first: Vec::new(),
         index: wanted.index,
         key_text: String::new(),
@@ -80,23 +81,12 @@ pub(crate) fn index_name(binding: &Binding, index: usize) -> String {
 
 /// Name of index `index`, 0 being the clustered one.
 pub(crate) fn plain_index_name(binding: &Binding, index: usize) -> &str {
-    match index.checked_sub(1) {
-        None => &binding.clustered.name,
-        Some(position) => &binding.secondaries[position].name,
-    }
+    binding.secondary(index).map_or(&binding.clustered.name, |secondary| &secondary.name)
 }
 
 /// The values of a unique key of index `index` as the row has them.
 pub(crate) fn key_values<R: Row>(binding: &Binding, index: usize, row: R) -> Vec<String> {
-    let text = |field| field_text(binding, row, field);
-    match index.checked_sub(1) {
-        None => (0..binding.clustered.shape.key_fields).map(text).collect(),
-        Some(position) => {
-            let index = &binding.secondaries[position];
-            let fields = index.fields[..index.unique_fields].iter();
-            fields.map(|field| text(field.clustered_field)).collect()
-        }
-    }
+    binding.unique_fields(index).map(|field| field_text(binding, row, field)).collect()
 }
 
 fn field_text<R: Row>(binding: &Binding, row: R, clustered_field: usize) -> String {
@@ -117,6 +107,8 @@ struct Search<'a> {
     encoder: Encoder<'a>,
     numbering: Numbering<'a>,
     found: Vec<Position>,
+    /// One an index.
+    unique_parts: Vec<UniquePart>,
     /// Unique keys of the first row that was found, one an index.
     keys_of_first: Vec<Vec<u8>>,
     /// Index of the key that is named: the first that the rows have in common, whichever was built first.
@@ -146,7 +138,7 @@ impl Search<'_> {
         self.numbering.take(chunk.ordinal, rows, LeftOut::none(), is_good)?;
         for (index, row) in rows.iter().enumerate() {
             let encoded = self.encoder.encode(row, self.numbering.of(index));
-            if encoded.is_err() || !self.matches() {
+            if encoded.is_err() || self.unique_key(self.wanted.index) != self.wanted.key {
                 continue;
             }
             self.found.push(Position::of(chunk, row.start(), self.files));
@@ -162,7 +154,7 @@ impl Search<'_> {
 
     /// Compares the keys of the encoded row with those of the first that was found.
     fn name_index(&mut self) {
-        let keys = (0..=self.binding.secondaries.len()).map(|index| self.unique_key(index));
+        let keys = (0..self.unique_parts.len()).map(|index| self.unique_key(index));
         if self.keys_of_first.is_empty() {
             self.keys_of_first = keys.map(<[u8]>::to_vec).collect();
             return;
@@ -174,32 +166,7 @@ impl Search<'_> {
 
     /// The part of the encoded row's entry that no other entry of an index may have.
     fn unique_key(&self, index: usize) -> &[u8] {
-        match index.checked_sub(1) {
-            None => self.encoder.clustered_key(),
-            Some(position) => {
-                let (key, payload) = self.encoder.secondary(position);
-                UniquePart::of(&self.binding.secondaries[position]).cut(key, payload)
-            }
-        }
-    }
-
-    /// True if the encoded row has the wanted key.
-    fn matches(&self) -> bool {
-        let wanted = self.wanted.key.as_slice();
-        match self.wanted.index.checked_sub(1) {
-            None => self.encoder.clustered_key() == wanted,
-            Some(position) => {
-                let (key, payload) = self.encoder.secondary(position);
-                let index = &self.binding.secondaries[position];
-                // Keys that carry a record say how much of them is unique; none is NULL then.
-                match index.entry {
-                    encode::binding::Entry::WithRecord => {
-                        let unique = unpack(payload).0;
-                        unique == wanted.len() && &key[..unique] == wanted
-                    }
-                    _ => key.starts_with(wanted),
-                }
-            }
-        }
+        let (key, payload) = self.encoder.entry(index);
+        self.unique_parts[index].cut(key, payload)
     }
 }

@@ -15,14 +15,15 @@ use server::Interrupt;
 
 use crate::space_file::SpaceFile;
 
+/// Pages that a thread takes at once.
+const RUN_PAGES: usize = 64;
+
 /// A pass, who watches, and who may stop it.
 pub(crate) struct PagePass<'a> {
     pub(crate) stage: Stage,
     /// Rows of the table, for who watches.
     pub(crate) rows: u64,
     pub(crate) threads: usize,
-    /// Pages that a thread takes at once.
-    pub(crate) run_pages: usize,
     /// Bytes of all files.
     pub(crate) total_bytes: u64,
     pub(crate) done_bytes: AtomicU64,
@@ -42,18 +43,18 @@ impl PagePass<'_> {
         work: impl Fn(&mut S, PageNo, &mut [AlignedPage]) -> Result<(), Error> + Sync,
     ) -> Result<Vec<S>, Error> {
         let pages = file.size()? / PAGE_SIZE as u64;
-        let runs = pages.div_ceil(self.run_pages as u64).max(1);
+        let runs = pages.div_ceil(RUN_PAGES as u64).max(1);
         let (next_run, states) = (AtomicU64::new(0), Mutex::<Vec<S>>::default());
         let work_all = || -> Result<(), Stop> {
             failpoint::hit(place);
             let mut state = S::default();
-            let mut buffer = vec![AlignedPage::ZERO; self.run_pages];
+            let mut buffer = vec![AlignedPage::ZERO; RUN_PAGES];
             loop {
-                let first = next_run.fetch_add(1, Ordering::Relaxed) * self.run_pages as u64;
+                let first = next_run.fetch_add(1, Ordering::Relaxed) * RUN_PAGES as u64;
                 if first >= pages || self.interrupt.is_requested() {
                     break;
                 }
-                let run = &mut buffer[..self.run_pages.min((pages - first) as usize)];
+                let run = &mut buffer[..RUN_PAGES.min((pages - first) as usize)];
                 let first = PageNo(first as u32);
                 read(file, first, run)?;
                 work(&mut state, first, run)?;

@@ -24,9 +24,6 @@ use targets::stamp::has_backup_history;
 use crate::page_pass::{PagePass, read};
 use crate::space_file::SpaceFile;
 
-/// Pages that a thread stamps at once.
-const RUN_PAGES: usize = 64;
-
 /// The conditions of stamping.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stamps {
@@ -65,7 +62,6 @@ impl Stamps {
                 stage: Stage::Stamp,
                 rows: 0,
                 threads: self.threads,
-                run_pages: RUN_PAGES,
                 total_bytes: files.iter().map(SpaceFile::size).sum::<Result<_, _>>()?,
                 done_bytes: AtomicU64::new(0),
                 progress,

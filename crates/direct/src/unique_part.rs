@@ -1,6 +1,6 @@
 //! Which part of an index entry no other entry may have.
 
-use encode::binding::{Entry, SecondaryBinding};
+use encode::binding::{Binding, Entry};
 use encode::entry::unpack;
 
 /// Which part of an entry no other may have.
@@ -17,8 +17,9 @@ pub(crate) enum UniquePart {
 }
 
 impl UniquePart {
-    /// The unique part of a secondary index.
-    pub(crate) fn of(index: &SecondaryBinding) -> UniquePart {
+    /// The unique part of index `index`, 0 being the clustered one.
+    pub(crate) fn of(binding: &Binding, index: usize) -> UniquePart {
+        let Some(index) = binding.secondary(index) else { return UniquePart::Whole };
         if index.unique_fields == 0 {
             return UniquePart::None;
         }

@@ -3,20 +3,17 @@
 //! Made once before a load from the server's view of the table (its `.cfg` and
 //! catalog) and the column list; then read by every worker.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use innodb::cfg::{Cfg, CfgIndex};
 use innodb::record::{RecordShape, RecordWriter, SystemColumn, TRX_ID_AND_ROLL_PTR, TRX_ID_BYTES};
 use job::error::Error;
 use schema::Column;
 use server::catalog::Moment;
 use values::key::KeyPart;
-use values::{Charset, Collation, ConvertOptions, Converter, SqlType};
+use values::{Charset, ConvertOptions, Converter, SqlType};
 
 use crate::column_source::{self, Input};
 use crate::fields::InputFields;
-use crate::partition::{Router, Unplaced};
+use crate::partition::{Collations, Router, Unplaced, collation_of};
 
 /// One column of the table.
 #[derive(Clone, Debug)]
@@ -44,14 +41,24 @@ pub enum Cut {
 }
 
 impl Cut {
-    /// For a prefix of `bytes` bytes, which stands for whole characters where they vary in width.
-    fn new(sql_type: &SqlType, bytes: usize) -> Cut {
+    /// A prefix of so many characters, or bytes for binary types.
+    pub(crate) fn of_chars(sql_type: &SqlType, length: usize) -> Cut {
         match sql_type.charset() {
-            Some(charset) if charset.char_bytes_max() > 1 => {
-                Cut::Chars(charset, bytes / charset.char_bytes_max())
-            }
-            _ => Cut::Bytes(bytes),
+            Some(charset) if charset.char_bytes_max() > 1 => Cut::Chars(charset, length),
+            _ => Cut::Bytes(length),
         }
+    }
+
+    /// A prefix of `bytes` bytes, which stands for whole characters where they vary in width.
+    fn of_bytes(sql_type: &SqlType, bytes: usize) -> Cut {
+        let char_bytes = sql_type.charset().map_or(1, Charset::char_bytes_max);
+        Cut::of_chars(sql_type, bytes / char_bytes)
+    }
+
+    /// Bytes or characters that are kept.
+    pub(crate) fn length(self) -> usize {
+        let (Cut::Bytes(length) | Cut::Chars(_, length)) = self;
+        length
     }
 
     /// The part of `stored` that is kept.
@@ -190,7 +197,7 @@ pub struct Parts<'a> {
     /// Columns that the fields of a line go to.
     pub fields: &'a InputFields,
     /// By which keys are ordered, by name.
-    pub collations: &'a HashMap<String, Arc<Collation>>,
+    pub collations: &'a Collations,
     /// Which partition takes a row, of a table that has any.
     pub router: Option<&'a Router>,
 }
@@ -232,7 +239,7 @@ impl Binding {
     }
 
     /// Fields of the clustered record that must be unique in an index, unless one is NULL.
-    pub fn unique_columns(&self, index: usize) -> impl Iterator<Item = usize> {
+    pub fn unique_fields(&self, index: usize) -> impl Iterator<Item = usize> {
         let secondary = self.secondary(index);
         let fields =
             secondary.map_or(self.clustered.shape.key_fields, |secondary| secondary.unique_fields);
@@ -257,7 +264,7 @@ pub fn bind_columns(
     columns: &[Column],
     fields: &InputFields,
     convert: &ConvertOptions,
-    label_collations: &HashMap<String, Arc<Collation>>,
+    label_collations: &Collations,
     moment: Option<&Moment>,
     is_bound: impl Fn(usize) -> bool,
 ) -> Result<Vec<BoundColumn>, Error> {
@@ -412,24 +419,19 @@ impl Context<'_> {
             return Ok(KeyPart::new(&row_id, None, false, field.descending));
         };
         let sql_type = &self.columns[column].column.sql_type;
-        let collation = match sql_type.collation() {
-            None => None,
-            Some(name) => Some(self.parts.collations.get(name).cloned().ok_or_else(|| {
-                Error::Usage(format!("collation {name} of a key column was not learned"))
-            })?),
-        };
+        let collation = collation_of(sql_type, self.parts.collations).map_err(|name| {
+            Error::Usage(format!("collation {name} of a key column was not learned"))
+        })?;
         let part = KeyPart::new(sql_type, collation, field.nullable, field.descending);
         Ok(match field.prefix_len {
             0 => part,
-            bytes => part.with_prefix(match self.cut(column, bytes) {
-                Cut::Bytes(length) | Cut::Chars(_, length) => length,
-            }),
+            bytes => part.with_prefix(self.cut(column, bytes).length()),
         })
     }
 
     /// How a prefix of `bytes` bytes of a column is cut: whole characters where they vary in width.
     fn cut(&self, column: usize, bytes: u32) -> Cut {
-        Cut::new(&self.columns[column].column.sql_type, bytes as usize)
+        Cut::of_bytes(&self.columns[column].column.sql_type, bytes as usize)
     }
 }
 

@@ -13,7 +13,7 @@ use server::version::Flavor;
 use server::{ServerFacts, Session, catalog, identifier};
 use sources::{ReadAs, Source, SourceExt as _};
 use targets::Lock;
-use values::{Charset, Collation, ConvertOptions, SqlMode, SqlType, Zone};
+use values::{Charset, ConvertOptions, SqlMode, SqlType, Zone};
 
 use crate::binding::{BoundColumn, bind_columns};
 use crate::clock;
@@ -25,7 +25,7 @@ use crate::formats;
 use crate::json_keys;
 use crate::partition::Router;
 
-pub use crate::partition::Collations;
+pub use crate::partition::{Collations, collation_of};
 
 /// Partitions that are built at most: each has a file that is open.
 const PARTITIONS_MAX: usize = 128;
@@ -415,10 +415,7 @@ fn learn_collations(
 
 /// The collations by which ENUM and SET columns find their labels. Where one cannot be learned,
 /// labels are found by their ASCII letters, which refuses too much but takes nothing for another.
-fn learn_label_collations(
-    session: &mut Session,
-    table: &Table,
-) -> Result<HashMap<String, Arc<Collation>>, Error> {
+fn learn_label_collations(session: &mut Session, table: &Table) -> Result<Collations, Error> {
     let mut collations = HashMap::new();
     let texts = table.columns.iter().filter_map(|column| column.sql_type.label_text());
     for name in texts.map(|text| text.collation.as_str()) {

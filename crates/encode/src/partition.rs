@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use schema::{Partitioning, Table};
-use values::{Collation, ConvertOptions, KeyPart, Reason};
+use values::{Collation, ConvertOptions, KeyPart, Reason, SqlType};
 
 use self::expression::Expression;
 use self::hash::{KeyForm, KeyHash};
@@ -32,6 +32,17 @@ pub use self::sample::{Sample, differences, differences_of};
 
 /// Collations by name.
 pub type Collations = HashMap<String, Arc<Collation>>;
+
+/// The collation that orders values of a type; none for types without collations.
+///
+/// Errors: the name of a collation that is unknown.
+pub fn collation_of<'t>(
+    sql_type: &'t SqlType,
+    collations: &Collations,
+) -> Result<Option<Arc<Collation>>, &'t str> {
+    let Some(name) = sql_type.collation() else { return Ok(None) };
+    collations.get(name).cloned().map(Some).ok_or(name)
+}
 
 /// A first byte above all keys of a column: their first byte tells if they are NULL.
 const ABOVE_ALL: u8 = 0xff;

@@ -11,6 +11,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use job::error::Error;
 use job::pool::lock;
 use job::progress::{Progress, Snapshot, Stage};
 use job::stop::Stop;
@@ -210,6 +211,19 @@ impl<S: Sink> Visit for Taking<'_, S> {
     fn rows<R: Rows>(self, rows: R) -> Result<(), Stop> {
         self.sink.take(self.chunk, rows)
     }
+}
+
+/// Reads the first rows of a source, which is at its start then as before, until `take` says that it was enough.
+pub fn read_start(
+    source: &mut dyn Source,
+    interrupt: &Interrupt,
+    mut take: impl FnMut(&Chunk, &Batch) -> bool,
+) -> Result<(), Error> {
+    if let Err(stop) = read_alone(source, interrupt, |chunk, batch| Ok(take(chunk, batch))) {
+        interrupt.check()?;
+        return Err(stop.into_error("reading"));
+    }
+    Ok(source.restart()?)
 }
 
 /// Reads a source from where it stands, alone, until `take` says that it was enough.

@@ -3,17 +3,15 @@
 //! Keys are those of the direct path (`values::key`): memcmp orders them as the server orders the
 //! index, and equal ones are equal to the server.
 
-use std::sync::Arc;
-
 use schema::{Column, Index};
 use sources::Row;
 use values::key::KeyPart;
-use values::{Charset, Converter, SqlType, Value};
+use values::{Converter, SqlType, Value};
 
 use crate::binding::{BoundColumn, Cut};
 use crate::column_source::Input;
 use crate::field;
-use crate::inspected::Collations;
+use crate::inspected::{Collations, collation_of};
 
 /// How the keys of an index are made.
 #[derive(Clone, Debug)]
@@ -169,27 +167,14 @@ fn part(
     collations: &Collations,
 ) -> Option<Part> {
     let Column { sql_type, nullable, .. } = column;
-    let collation = match sql_type.collation() {
-        None => None,
-        Some(name) => Some(Arc::clone(collations.get(name)?)),
-    };
+    let collation = collation_of(sql_type, collations).ok()?;
     let part = KeyPart::new(sql_type, collation, *nullable, descending);
-    let cut = prefix.map(|length| cut(sql_type, length as usize));
-    Some(match cut {
-        Some(Cut::Bytes(length) | Cut::Chars(_, length)) => {
-            Part { column: position, cut, part: part.with_prefix(length) }
-        }
-        None => Part { column: position, cut: None, part },
-    })
-}
-
-/// A prefix of so many characters, or bytes for binary types.
-fn cut(sql_type: &SqlType, length: usize) -> Cut {
-    let charset = sql_type.charset().unwrap_or(Charset::Binary);
-    match charset.char_bytes_max() {
-        1 => Cut::Bytes(length),
-        _ => Cut::Chars(charset, length),
-    }
+    let cut = prefix.map(|length| Cut::of_chars(sql_type, length as usize));
+    let part = match cut {
+        Some(cut) => part.with_prefix(cut.length()),
+        None => part,
+    };
+    Some(Part { column: position, cut, part })
 }
 
 /// The columns of a table whose values follow from the input alone: all but the generated ones.

@@ -4,7 +4,7 @@
 //! --memory = program + reading ahead (`read_ahead`) + building or sending
 //! building = threads x worker + runs
 //! worker   = chunk of input + its index of fields + pages being built + entries being sorted
-//! sending  = connections (`lanes`): chunk of input, written out, as packets
+//! sending  = connections: chunk of input, written out, as packets
 //! ```
 //!
 //! Nothing grows with the input: a worker whose pages or entries reach their share hands them on

@@ -145,7 +145,7 @@ impl LoadOptions {
     /// ahead.
     ///
     /// Errors: [`Error::Memory`] where it is too little for one.
-    pub fn lane_shares(
+    pub fn connection_shares(
         &self,
         path: LoadPath,
         reading_bytes: u64,

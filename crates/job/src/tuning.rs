@@ -27,9 +27,8 @@ pub struct TuningReport {
 }
 
 impl Tuning {
-    /// Sets what the options ask for, of what matters to this way in; a load goes on without it where that
-    /// cannot be done.
-    pub fn begin(
+    /// Sets what the options of a load ask for, of what matters to this way in.
+    pub fn of_load(
         connect: &ConnectOptions,
         options: &LoadOptions,
         path: LoadPath,
@@ -40,10 +39,15 @@ impl Tuning {
         if path == LoadPath::Direct {
             return Tuning::default();
         }
-        let bytes = options.input.files.iter().map(|file| bytes(file)).sum::<Option<u64>>();
+        let bytes = options.input.files.iter().map(|file| plain_bytes(file)).sum::<Option<u64>>();
         let bytes = bytes.filter(|_| !options.input.files.is_empty());
-        let wish = Wish { class, path, bytes, state_dir: &options.state_dir, what };
-        match Tuned::begin(connect, &wish) {
+        let state_dir = &options.state_dir;
+        Tuning::begin(connect, &Wish { class, path, bytes, state_dir, what })
+    }
+
+    /// Sets what is wished for; a load goes on without it where that cannot be done.
+    pub fn begin(connect: &ConnectOptions, wish: &Wish<'_>) -> Tuning {
+        match Tuned::begin(connect, wish) {
             Ok(tuned) => Tuning { tuned: Some(tuned), warnings: Vec::new() },
             Err(error) => {
                 let text = format!("{TUNE}: variables could not be set for the load ({error})");
@@ -117,7 +121,7 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Vec<String> {
 
 /// Size of a file, if that tells the number of rows: a pipe's, a folder's and an archive's does
 /// not.
-fn bytes(file: &Path) -> Option<u64> {
+pub fn plain_bytes(file: &Path) -> Option<u64> {
     let bytes = remote::plain_bytes(file)?;
     let is_plain = FileSource::compression(file).is_ok_and(|kind| kind.is_none());
     is_plain.then_some(bytes)

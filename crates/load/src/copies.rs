@@ -266,8 +266,8 @@ impl Copies {
         Ok(())
     }
 
-    /// Removes the staging tables; gives what could not be removed.
-    pub(crate) fn abandon(&mut self) -> Vec<String> {
+    /// Removes the staging tables because of an error, which is given back with what could not be removed.
+    pub(crate) fn abandon(mut self, error: Error) -> Error {
         let mut left = Vec::new();
         for copy in &mut self.all {
             for at in 0..copy.tables.len() {
@@ -281,7 +281,10 @@ impl Copies {
                 left.push(format!("{staging} may be left on the replica {name} ({error})"));
             }
         }
-        left
+        match left.is_empty() {
+            true => error,
+            false => Error::OnReplicas { error: Box::new(error), left },
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use job::progress::Stage;
 use job::publish::publish;
 use job::report::Report;
 use job::steps::Steps;
-use send::{Destination, Unpublished};
+use send::{Destination, RowLoad, Unpublished};
 use server::{ConnectOptions, Unsupported};
 use sources::Source;
 use targets::publish::Filled;
@@ -219,7 +219,8 @@ impl<'l> Filling<'l, '_, '_> {
         source: Box<dyn Source>,
     ) -> Result<Full, Box<Failed>> {
         let prepared = self.prepared(chosen);
-        let sent = send::run(&prepared, self.connect, destination, target, source, self.steps);
+        let mut load = RowLoad::new(&prepared, self.connect, destination);
+        let sent = load.run(target, source, self.steps);
         let sent = sent.map(|sent| (sent.unpublished, sent.report));
         sent.map_err(|failed| {
             let _shield = self.options.interrupt.shield();
@@ -401,13 +402,13 @@ impl<'l> Filling<'l, '_, '_> {
                     Failed::cleaned(error, cleaned)
                 })
             }
-            Unpublished::Added(rows) => {
+            Unpublished::Added(ledger) => {
                 let is_known = options.command.is_some();
-                let published = publish(steps, &mut rows.of(target, is_known));
+                let published = publish(steps, &mut ledger.last_chunk(target, is_known));
                 published.map_err(|error| {
                     let _shield = shielded();
-                    let (error, forgotten) = rows.failed(target, error);
-                    Failed::cleaned(error, target.abandon().and(forgotten))
+                    let failed = ledger.failed(target, error);
+                    Failed::cleaned(failed.error, target.abandon().and(failed.cleaned))
                 })
             }
         }

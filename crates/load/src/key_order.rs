@@ -1,6 +1,6 @@
 //! A check whether the first rows come in primary key order.
 
-use encode::inspected::Inspected;
+use encode::inspected::{Inspected, collation_of};
 use schema::Table;
 use values::KeyPart;
 
@@ -55,10 +55,7 @@ fn parts(table: &Table, inspected: &Inspected) -> Option<Vec<(usize, KeyPart)>> 
         let position = inspected.columns.iter().position(is_it)?;
         let bound = &inspected.columns[position];
         let sql_type = &bound.column.sql_type;
-        let collation = match sql_type.collation() {
-            Some(name) => Some(inspected.collations.get(name)?.clone()),
-            None => None,
-        };
+        let collation = collation_of(sql_type, &inspected.collations).ok()?;
         let is_whole = part.prefix.is_none() && bound.input.field().is_some();
         let key = KeyPart::new(sql_type, collation, bound.column.nullable, part.descending);
         is_whole.then_some((position, key))

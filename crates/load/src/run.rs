@@ -167,7 +167,7 @@ fn run(
     let Inspected { mut target, made, mut chosen, copies, settled } = inspected;
     let path = if copies.is_some() { LoadPath::Direct } else { options.path };
     let options = &LoadOptions { path, ..options.clone() };
-    let tuning = Tuning::begin(connect, options, chosen.path, &load_into(options));
+    let tuning = Tuning::of_load(connect, options, chosen.path, &load_into(options));
     let mut filling = Filling { connect, options, progress, memory, steps, copies };
     let outcome = filling.fill(&mut chosen, &mut target, source);
     let outcome = outcome.and_then(|filled| filling.publish(&chosen, &mut target, filled));
@@ -200,20 +200,18 @@ fn run(
             let Failed { error, cleaned } = *failed;
             let _shield = options.interrupt.shield();
             tuning.end().warnings.iter().for_each(|text| progress.waiting(text));
-            let copies = filling.copies.take();
-            let mut left = Vec::new();
             // Where the RENAME may be in the log, replicas may be about to publish.
+            let copies = filling.copies.take().filter(|_| !error.is_told());
             if !error.is_told() {
                 made.undo(&mut target.session);
-                left = copies.map_or_else(Vec::new, |mut copies| copies.abandon());
             }
             let error = match error {
                 error @ Error::Appended { .. } => error,
                 error => gone(error, &mut target).in_step(steps.stage.name(), &target, cleaned),
             };
-            Err(match left.is_empty() {
-                true => error,
-                false => Error::OnReplicas { error: Box::new(error), left },
+            Err(match copies {
+                Some(copies) => copies.abandon(error),
+                None => error,
             })
         }
     }

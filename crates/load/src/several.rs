@@ -39,14 +39,15 @@ mod watched;
 use face::option::{INTO, STATE_DIR};
 use sources::SourceExt as _;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::mpsc::Sender;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use encode::input;
 use job::error::Error;
 use job::journal;
 use job::options::{InputOptions, LoadOptions, LoadPath};
+use job::pool;
 use job::progress::{Progress, Stage};
 use job::report::{Report, memory_peak_bytes};
 use job::steps::Steps;
@@ -317,7 +318,7 @@ fn load_all(
             input: InputOptions { files: all, ..part.options.input.clone() },
             ..part.options.clone()
         };
-        Tuning::begin(connect, &options, part.chosen.path, &run::load_into(&options))
+        Tuning::of_load(connect, &options, part.chosen.path, &run::load_into(&options))
     });
     let loaded = load_inspected(connect, inspected, told, &mut *steps, progress, &interrupt);
     let _shield = interrupt.shield();
@@ -362,12 +363,7 @@ fn load_inspected(
         // Where the RENAME may be in the log, they may be about to publish.
         (Err(error), Some(copies)) if !error.is_told() => {
             let _shield = interrupt.shield();
-            let mut copies = copies.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let left = copies.abandon();
-            Err(match left.is_empty() {
-                true => error,
-                false => Error::OnReplicas { error: Box::new(error), left },
-            })
+            Err(pool::into_inner(copies).abandon(error))
         }
         (loaded, _) => loaded,
     }

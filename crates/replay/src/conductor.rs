@@ -32,7 +32,7 @@ use server::engine::Kind;
 use server::identifier::{quote_name, quote_text};
 use server::version::Flavor;
 use sources::dump::{SqlReader, Statement};
-use sql::{ObjectName, StatementKind, Syntax, classify, database_charset, is_global};
+use sql::{ObjectName, StatementKind, Syntax, database_charset, is_global};
 use targets::waiting;
 
 use self::atomic::Deferred;
@@ -301,13 +301,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         for (index, one) in script.statements.iter().enumerate() {
             // Those of no file are all at its first byte.
             self.spot.offset = index as u64;
-            let statement = Statement {
-                kind: classify(&one.text, self.state()?.syntax(), comments),
-                text: one.text.clone(),
-                file: 0,
-                offset: one.offset,
-                line: one.line,
-            };
+            let statement = one.statement(self.state()?.syntax(), comments);
             let file = script.path.as_ref().unwrap_or(&self.shared.options.dump);
             self.file.clone_from(file);
             let place = Place::of(file, &statement, &statement.text);

@@ -65,9 +65,9 @@ const CHUNK_BYTES_MIN: usize = 64 << 10;
 /// the ALTER TABLEs.
 const DEFER_BYTES: usize = 8 << 20;
 /// Connections for which there should be room, if none are requested.
-const LANES_WANTED: usize = 16;
+const CONNECTIONS_WANTED: usize = 16;
 /// Most connections, where nothing is said of them or their transactions stay together.
-const LANES_MAX: usize = 64;
+const CONNECTIONS_MAX: usize = 64;
 /// Copies of a chunk in memory: its text, the statement, the driver's packet.
 const COPIES: u64 = 3;
 /// Bytes of a statement where the server takes as many: its rows are parsed into memory before the
@@ -139,11 +139,12 @@ fn rows(
         together.resolve(session)?;
     }
     let interrupt = &filling.options.interrupt;
-    let lanes = ConnectionSet::new(limits, feed.given_up(), interrupt);
-    let chunks = Chunks::new(filling, gate, &lanes, feed);
+    let connections = ConnectionSet::new(limits, feed.given_up(), interrupt);
+    let chunks = Chunks::new(filling, gate, &connections, feed);
     let mut server_watch = ServerWatch::of_server(filling.connect);
     let told = EngineProgress { watch: filling.watch };
-    let ended = lanes.run(&mut server_watch, &told, || StatementConnection::new(&chunks), || ());
+    let ended =
+        connections.run(&mut server_watch, &told, || StatementConnection::new(&chunks), || ());
     let Chunks { rows, changes, open, tally, .. } = chunks;
     let changes = changes.into_inner().unwrap_or_else(PoisonError::into_inner);
     let rows = rows.into_inner();
@@ -170,8 +171,8 @@ fn stay(
     match &gate.commit {
         Commit::Together(together) => together.commit(session, open)?,
         Commit::AtEnd | Commit::Chunks => {
-            for lane in open.values_mut() {
-                filling.commit(lane)?;
+            for session in open.values_mut() {
+                filling.commit(session)?;
             }
         }
     }
@@ -184,15 +185,15 @@ fn go(gate: &Gate, mut open: BTreeMap<usize, Session>) {
         Commit::Together(together) => together.roll_back(open),
         // A connection that is gone takes its rows back too.
         Commit::AtEnd | Commit::Chunks => {
-            open.values_mut().for_each(|lane| drop(lane.exec("ROLLBACK")));
+            open.values_mut().for_each(|session| drop(session.exec("ROLLBACK")));
         }
     }
 }
 
 /// Bytes of a chunk, where so many connections as may be wanted have to fit.
 fn chunk_bytes(filling: &Filling<'_>) -> usize {
-    let lanes = filling.options.connections.unwrap_or(LANES_WANTED).max(1);
-    let share = filling.memory_bytes_max / (lanes as u64 * COPIES);
+    let connections = filling.options.connections.unwrap_or(CONNECTIONS_WANTED).max(1);
+    let share = filling.memory_bytes_max / (connections as u64 * COPIES);
     usize::try_from(share).unwrap_or(CHUNK_BYTES).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES)
 }
 
@@ -206,11 +207,11 @@ fn limits(
 ) -> Result<Limits, Error> {
     let capacity = Capacity::read(session)?;
     let fit = filling.memory_bytes_max / (COPIES * chunk_bytes as u64);
-    let fit = usize::try_from(fit).unwrap_or(LANES_MAX).clamp(1, LANES_MAX);
+    let fit = usize::try_from(fit).unwrap_or(CONNECTIONS_MAX).clamp(1, CONNECTIONS_MAX);
     let wanted = filling.options.connections.unwrap_or(fit);
     let room = capacity.connections.filter(|_| filling.options.connections.is_none());
     let wanted = match gate.commit {
-        Commit::Together(_) => wanted.min(LANES_MAX),
+        Commit::Together(_) => wanted.min(CONNECTIONS_MAX),
         _ => wanted,
     };
     let most = if gate.is_parallel { wanted.min(feed.chunks_known()) } else { 1 };
@@ -224,7 +225,7 @@ fn limits(
         tune_batch: false,
         rate_bytes: None,
         lag_max: Duration::ZERO,
-        portion_bytes: chunk_bytes,
+        chunk_bytes,
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use schema::TableName;
 use sources::dump::{RowRun, SqlOptions, SqlReader, Statement};
 use sources::{Batch, Chunk, ReadAs, Source};
-use sql::{InsertHead, StatementKind, Syntax, classify};
+use sql::{InsertHead, StatementKind, Syntax};
 
 use crate::collations::Collations;
 use crate::dump::{Content, Dump, Part, Script, TableRows};
@@ -89,13 +89,7 @@ impl<'a> DryRun<'a> {
     fn script(&mut self, script: &Script) -> Result<(), Error> {
         let SqlOptions { comments, .. } = reading::without_server(self.options);
         for one in &script.statements {
-            let statement = Statement {
-                kind: classify(&one.text, Syntax::default(), comments),
-                text: one.text.clone(),
-                file: 0,
-                offset: one.offset,
-                line: one.line,
-            };
+            let statement = one.statement(Syntax::default(), comments);
             let file = script.path.as_deref().unwrap_or(&self.options.dump);
             self.statement(&statement, file)?;
         }

@@ -57,10 +57,11 @@ pub use journal::lines as journal_lines;
 
 use std::time::Instant;
 
-use job::options::{LoadOptions, LoadPath, ServerOptions};
+use job::options::LoadPath;
 use job::tuning::{self, Tuning};
 use job::{failpoint, pool};
 use server::{ConnectOptions, Session};
+use tune::Wish;
 
 use crate::conductor::Conductor;
 use crate::dry::DryRun;
@@ -77,10 +78,13 @@ use crate::runs::Runs;
 
 /// Refuses what can be seen to fail without a server.
 pub fn check(options: &ReplayOptions) -> Result<(), Error> {
-    job::state::check(&options.state_dir).map_err(|error| Error::Usage(error.to_string()))?;
-    let names = Names::new(options)?;
-    Dump::open(&options.dump, &names)?;
+    Dump::open(&options.dump, &names(options)?)?;
     reading::check(options)
+}
+
+fn names(options: &ReplayOptions) -> Result<Names, Error> {
+    job::state::check(&options.state_dir).map_err(|error| Error::Usage(error.to_string()))?;
+    Names::new(options)
 }
 
 /// Replays a dump into a server.
@@ -93,8 +97,7 @@ pub fn replay(
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let started = Instant::now();
-    job::state::check(&options.state_dir).map_err(|error| Error::Usage(error.to_string()))?;
-    let mut names = Names::new(options)?;
+    let mut names = names(options)?;
     let connect = ConnectOptions { interrupt: options.interrupt.clone(), ..connect.clone() };
     let _watcher = options.interrupt.watch(&connect);
     if names.select() {
@@ -137,20 +140,16 @@ pub fn replay(
 
 /// Sets what is asked for: of rows that are sent, since some of a dump always may be.
 fn tuning(connect: &ConnectOptions, options: &ReplayOptions) -> Tuning {
-    let asked = LoadOptions {
-        server: ServerOptions { tune: options.tune, ..ServerOptions::default() },
-        state_dir: options.state_dir.clone(),
-        ..LoadOptions::new(vec![options.dump.clone()], "", "")
-    };
+    let Some(class) = options.tune else { return Tuning::default() };
     let what = format!("replay of {}", options.dump.display());
-    Tuning::begin(connect, &asked, LoadPath::Stream, &what)
+    let (path, bytes) = (LoadPath::Stream, tuning::plain_bytes(&options.dump));
+    Tuning::begin(connect, &Wish { class, path, bytes, state_dir: &options.state_dir, what: &what })
 }
 
 /// Says what a replay would do, asking no server.
 pub fn dry_run(options: &ReplayOptions) -> Result<Report, Error> {
     let started = Instant::now();
-    job::state::check(&options.state_dir).map_err(|error| Error::Usage(error.to_string()))?;
-    let names = Names::new(options)?;
+    let names = names(options)?;
     let dump = Dump::open(&options.dump, &names)?;
     let dry = DryRun::new(options, Order::new(names, None));
     let mut report = dry.run(&dump).map_err(|error| options.interrupted().unwrap_or(error))?;

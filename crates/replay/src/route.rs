@@ -74,7 +74,7 @@ pub(crate) struct Shared<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
     Rows,
-    ConnectionSet,
+    Connections,
     Serial,
 }
 
@@ -82,7 +82,7 @@ impl Route {
     fn name(self) -> &'static str {
         match self {
             Route::Rows => "rows",
-            Route::ConnectionSet => "parallel",
+            Route::Connections => "parallel",
             Route::Serial => "serial",
         }
     }
@@ -143,17 +143,20 @@ fn runs(
     let is_of_system = schema::is_system_schema(&filling.table.database);
     let routes: &[Route] = match filling.options.rows_as {
         // What connections have sent before they give up could not be told from the rows before.
-        _ if filling.is_staging && !filling.is_empty && !is_lanes_to_the_end(filling, again()) => {
+        _ if filling.is_staging
+            && !filling.is_empty
+            && !is_parallel_to_the_end(filling, again()) =>
+        {
             &[Route::Serial]
         }
         As::Rows if filling.is_empty && !is_of_system => {
-            &[Route::Rows, Route::ConnectionSet, Route::Serial]
+            &[Route::Rows, Route::Connections, Route::Serial]
         }
-        As::Rows | As::Statements => &[Route::ConnectionSet, Route::Serial],
+        As::Rows | As::Statements => &[Route::Connections, Route::Serial],
     };
     first(filling, routes, anew, |route| match route {
         Route::Rows => rows::load(filling, again()),
-        Route::ConnectionSet => connections::send(filling, again()),
+        Route::Connections => connections::send(filling, again()),
         Route::Serial if again().asks_session()? => Err(Stopped::AsksSession(Vec::new())),
         // Rows that are left to this ask nothing.
         Route::Serial => {
@@ -165,7 +168,7 @@ fn runs(
 
 /// True if connections that begin with a run also end with it: plain rows, none of which takes the
 /// place of another.
-fn is_lanes_to_the_end(filling: &Filling<'_>, run: RowRun) -> bool {
+fn is_parallel_to_the_end(filling: &Filling<'_>, run: RowRun) -> bool {
     filling.head.verb == Verb::Insert && matches!(dry::count(run), Ok(Some(_)))
 }
 
@@ -181,7 +184,7 @@ fn files(
     };
     first(filling, routes, anew, |route| match route {
         Route::Rows => delimited::load(filling, rows),
-        Route::ConnectionSet | Route::Serial => {
+        Route::Connections | Route::Serial => {
             delimited::serial(filling, rows, &mut session(filling)?)
         }
     })

@@ -20,14 +20,14 @@ use server::Session;
 use sources::{Source, SourceExt as _};
 
 use super::budget::{Budget, Loan};
-use super::collector::{Collected, Collector, WentIn};
+use super::collector::{Collected, Collector, LoadedRows};
 use super::encoder::{Encoder, Shared};
 use super::import_file::ImportFile;
 use super::ledger::Entry;
 use super::order::{KeyCollector, OrderGate, UniqueKeys};
 use super::resume::Resume;
 use super::sender::trouble::{Again, Trouble};
-use super::sender::{Caller, Commit, Sender, SenderOptions, Sent};
+use super::sender::{Caller, ChunkResult, Commit, Sender, SenderOptions};
 use super::sent_chunk::{Form, SentChunk};
 use super::watch::Watch;
 use crate::connections::{ConnectionSet, ConnectionWork};
@@ -65,7 +65,7 @@ pub(crate) struct SharedChunks<'a> {
 }
 
 /// The result of all connections.
-pub(crate) struct Loaded {
+pub(crate) struct SendResult {
     pub(crate) collected: Collected,
     pub(crate) settled: Settled,
     /// Tries to send a chunk that failed and were made again.
@@ -112,14 +112,14 @@ impl<'a> SharedChunks<'a> {
     }
 
     /// Runs the connections to the end of the input.
-    pub(crate) fn run(self, watch: &mut Watch) -> Result<Loaded, Error> {
+    pub(crate) fn run(self, watch: &mut Watch) -> Result<SendResult, Error> {
         let progress = self.plan.prepared.progress;
         let ended =
             self.connections.run(watch, progress, || ChunkConnection::new(&self), || self.close());
         ended.map_err(|stop| stop.into_error("connections"))?;
         self.reading.tally().check()?;
         let bytes_read = lock(self.source).bytes_read();
-        Ok(Loaded {
+        Ok(SendResult {
             settled: self.connections.settled(),
             collected: self.collector.finish()?,
             retries: self.connections.tries_failed(),
@@ -140,10 +140,10 @@ impl<'a> SharedChunks<'a> {
 
     /// Rows of the input that went in or were left out. Those that replaced or changed others are
     /// counted once, as rows that are in.
-    fn rows_of(&self, went_in: WentIn) -> u64 {
+    fn rows_of(&self, loaded: LoadedRows) -> u64 {
         match self.plan.prepared.options.rows.on_duplicate {
-            OnDuplicate::Skip => went_in.rows + went_in.duplicates,
-            OnDuplicate::Fail | OnDuplicate::Replace | OnDuplicate::Update => went_in.rows,
+            OnDuplicate::Skip => loaded.rows + loaded.duplicates,
+            OnDuplicate::Fail | OnDuplicate::Replace | OnDuplicate::Update => loaded.rows,
         }
     }
 
@@ -187,12 +187,12 @@ impl<'l, 'a> ChunkConnection<'l, 'a> {
         }
     }
 
-    fn send(&mut self, permit: &Permit<'_>) -> Result<Sent, Stop> {
+    fn send(&mut self, permit: &Permit<'_>) -> Result<ChunkResult, Stop> {
         let chunks = self.chunks;
         let options = &chunks.plan.sender;
         if let Some(file) = chunks.plan.file {
             file.push(&self.chunk)?;
-            return Ok(Sent { entry: Entry::of(&self.chunk), ..Sent::default() });
+            return Ok(ChunkResult { entry: Entry::of(&self.chunk), ..ChunkResult::default() });
         }
         let sender = match &mut self.sender {
             Some(sender) => sender,
@@ -246,11 +246,11 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
             if let Some(order) = &chunks.order {
                 order.pass_over(ordinal);
             }
-            let went_in = WentIn { rows: before.rows, duplicates: before.duplicates };
-            let rows = chunks.rows_of(went_in);
+            let loaded = LoadedRows { rows: before.rows, duplicates: before.duplicates };
+            let rows = chunks.rows_of(loaded);
             chunks.reading.tally().read(rows);
             chunks.end_chunk(rows);
-            chunks.collector.take(ordinal, went_in, Vec::new())?;
+            chunks.collector.take(ordinal, loaded, Vec::new())?;
             return Ok(true);
         }
         failpoint::hit(&format!("portion.{ordinal}.read"));
@@ -274,7 +274,7 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
             false => self.send(&permit)?,
         };
         failpoint::hit(&format!("portion.{ordinal}.loaded"));
-        let Sent { entry, rejects, was_loaded } = sent;
+        let ChunkResult { entry, rejects, was_loaded } = sent;
         let rejected = (self.chunk.rejected.len() + rejects.len()) as u64;
         // With more rejected rows than are tolerated it is not loaded: nobody may overtake it.
         if let Some(pass) = pass.filter(|_| rejected <= rejects_max) {
@@ -290,9 +290,9 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
             self.free_buffers();
         }
         drop(loan);
-        let went_in = WentIn { rows: entry.rows, duplicates: entry.duplicates };
-        chunks.end_chunk(chunks.rows_of(went_in) + rejected);
-        chunks.collector.take(ordinal, went_in, rejects)?;
+        let loaded = LoadedRows { rows: entry.rows, duplicates: entry.duplicates };
+        chunks.end_chunk(chunks.rows_of(loaded) + rejected);
+        chunks.collector.take(ordinal, loaded, rejects)?;
         Ok(true)
     }
 
@@ -306,8 +306,8 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
 
 /// The result of a chunk with more rejected rows than are tolerated, these by the server: the collector reports it when
 /// it has those before them.
-fn not_loaded(rejects: Vec<Reject>) -> Sent {
-    Sent { rejects, was_loaded: true, ..Sent::default() }
+fn not_loaded(rejects: Vec<Reject>) -> ChunkResult {
+    ChunkResult { rejects, was_loaded: true, ..ChunkResult::default() }
 }
 
 /// The requests of a sender to its connection.

@@ -43,13 +43,13 @@ struct Inner {
     unordered: Option<Unordered>,
     /// Refused rows, those that wait included.
     refused: u64,
-    went_in: WentIn,
+    loaded: LoadedRows,
     closed: bool,
 }
 
 /// Counts of the loaded rows of one chunk, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct WentIn {
+pub(crate) struct LoadedRows {
     pub(crate) rows: u64,
     /// Rows that were left out, replaced or changed for others with the same key.
     pub(crate) duplicates: u64,
@@ -79,7 +79,7 @@ impl Collector {
             held_bytes: 0,
             rejects,
             refused: 0,
-            went_in: WentIn::default(),
+            loaded: LoadedRows::default(),
             closed: false,
         };
         Collector { inner: Mutex::new(inner), moved: Condvar::new() }
@@ -100,12 +100,12 @@ impl Collector {
     pub(crate) fn take(
         &self,
         ordinal: u64,
-        went_in: WentIn,
+        loaded: LoadedRows,
         rejects: Vec<Reject>,
     ) -> Result<(), Stop> {
         let mut inner = self.lock();
-        inner.went_in.rows += went_in.rows;
-        inner.went_in.duplicates += went_in.duplicates;
+        inner.loaded.rows += loaded.rows;
+        inner.loaded.duplicates += loaded.duplicates;
         inner.refused += rejects.len() as u64;
         let bytes: usize = rejects.iter().map(held_bytes).sum();
         while ordinal != inner.next && inner.held_bytes + bytes > HELD_BYTES_MAX && !inner.closed {
@@ -147,7 +147,7 @@ impl Collector {
 
     /// Rows that went in so far.
     pub(crate) fn rows(&self) -> u64 {
-        self.lock().went_in.rows
+        self.lock().loaded.rows
     }
 
     /// Turns away whoever waits.
@@ -161,7 +161,7 @@ impl Collector {
         let mut inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         inner.write_in_order()?;
         inner.rejects.flush()?;
-        let WentIn { rows, duplicates } = inner.went_in;
+        let LoadedRows { rows, duplicates } = inner.loaded;
         Ok(Collected {
             rows,
             duplicates,
@@ -253,8 +253,8 @@ mod tests {
         Collector::new(Rejects::create(None, max, &LogForm::default()).unwrap())
     }
 
-    fn rows(rows: u64) -> WentIn {
-        WentIn { rows, duplicates: 0 }
+    fn rows(rows: u64) -> LoadedRows {
+        LoadedRows { rows, duplicates: 0 }
     }
 
     #[test]
@@ -339,7 +339,7 @@ mod tests {
             let raw = format!("{file}{offset}\n").into_bytes();
             Reject { position, raw, ..reject(1, 0) }
         };
-        let none = WentIn::default();
+        let none = LoadedRows::default();
         collector.take(1, none, vec![reject("a", 3), reject("b", 7)]).unwrap();
         collector.take(0, none, vec![reject("a", 1), reject("b", 20)]).unwrap();
         collector.take(2, none, vec![reject("b", 9)]).unwrap();

@@ -58,7 +58,7 @@ pub struct Limits {
     /// `--max-lag`: how far replicas may be behind.
     pub lag_max: Duration,
     /// Bytes of a chunk: what a chunk takes of the rate before its size is known.
-    pub portion_bytes: usize,
+    pub chunk_bytes: usize,
 }
 
 /// How much one statement holds: it ends before the row that would exceed either.
@@ -250,7 +250,7 @@ mod tests {
             tune_batch: true,
             rate_bytes: None,
             lag_max: Duration::from_secs(10),
-            portion_bytes: 1 << 20,
+            chunk_bytes: 1 << 20,
         }
     }
 

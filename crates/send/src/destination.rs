@@ -28,25 +28,6 @@ fn rows_between() -> String {
     )
 }
 
-/// The options that decide where rows go.
-#[derive(Clone, Copy, Debug)]
-pub struct Ask {
-    /// The treatment of the target's rows.
-    pub mode: Mode,
-    /// All rows or none also where they are added: `--atomic`, or a part of the rows as `--rejects-max`.
-    pub atomic: bool,
-    /// True if rows of the target can be deleted, as under `--on-duplicate replace`.
-    pub deletes: bool,
-    /// True if they can be changed, as under `--on-duplicate update`.
-    pub updates: bool,
-    /// True if rows of the input can be left out, so that the ledger's counts are corrected.
-    pub leaves_out: bool,
-    /// The way in which the table gets its rows together with others.
-    pub with_others: WithOthers,
-    /// True if its rows come from lines that hold those of other tables, too.
-    pub is_of_lines: bool,
-}
-
 /// Where the rows of one load go.
 #[derive(Clone, Debug)]
 pub struct Destination {
@@ -57,52 +38,39 @@ pub struct Destination {
     /// True if the target's engine has no transactions, so that the staging table is one of InnoDB
     /// first.
     staged: bool,
-    ask: Ask,
+    with_others: WithOthers,
     identity: Identity,
 }
 
-impl Ask {
-    /// Takes it from the options.
-    pub fn of(options: &LoadOptions) -> Ask {
-        Ask {
-            mode: options.mode,
-            // What is judged at the end must not be in before.
-            atomic: options.atomic || options.rows.rejects_max_percent.is_some(),
-            deletes: options.rows.on_duplicate == OnDuplicate::Replace,
-            updates: options.rows.on_duplicate == OnDuplicate::Update,
-            leaves_out: options.rows.on_duplicate != OnDuplicate::Fail
-                || options.rows.rejects_max > 0,
-            with_others: options.with_others,
-            is_of_lines: options.input.selection.is_some(),
-        }
-    }
-}
-
 impl Destination {
-    /// Looks at the target. Changes nothing.
+    /// Looks at the target, which gets its rows in such a way together with other tables. Changes nothing.
     ///
     /// Errors: the inner one is the sentences of what keeps every way from the target.
-    pub fn choose(target: &mut Lock, ask: Ask) -> Result<Result<Destination, Vec<String>>, Error> {
+    pub fn choose(
+        target: &mut Lock,
+        options: &LoadOptions,
+        with_others: WithOthers,
+    ) -> Result<Result<Destination, Vec<String>>, Error> {
         let mut identity = target.identity()?;
-        identity.ties.extend(ledger_ties(target, ask));
+        identity.ties.extend(ledger_ties(target, options));
         let mut destination = Destination {
             method: Method::Stage,
             why: "rows are loaded into a staging table, which replaces the table when it is \
                   complete"
                 .to_owned(),
             staged: identity.is_unsafe,
-            ask,
+            with_others,
             identity,
         };
-        if ask.with_others.is_transaction() {
+        if with_others.is_transaction() {
             destination.method = Method::Transaction;
             destination.why = "one transaction loads all rows".to_owned();
-        } else if ask.mode == Mode::Append {
-            destination.append();
+        } else if options.mode == Mode::Append {
+            destination.append(options);
         } else if !destination.identity.ties.is_empty() {
             destination.transaction(list(&destination.identity.ties));
         }
-        let refused = destination.refused(target)?;
+        let refused = destination.refused(target, options)?;
         Ok(if refused.is_empty() { Ok(destination) } else { Err(refused) })
     }
 
@@ -110,13 +78,15 @@ impl Destination {
     /// transaction, and `why` says for whom.
     ///
     /// Errors: the server's.
-    pub fn into_own(target: &mut Lock, ask: Ask, why: String) -> Result<Destination, Error> {
+    pub fn into_own(target: &mut Lock, why: String) -> Result<Destination, Error> {
         let identity = target.identity()?;
-        Ok(Destination { method: Method::Transaction, why, staged: false, ask, identity })
+        let (method, with_others) = (Method::Transaction, WithOthers::Alone);
+        Ok(Destination { method, why, staged: false, with_others, identity })
     }
 
-    fn append(&mut self) {
-        if self.ask.atomic {
+    fn append(&mut self, options: &LoadOptions) {
+        // What is judged at the end must not be in before.
+        if options.atomic || options.rows.rejects_max_percent.is_some() {
             self.method = Method::Transaction;
             self.why = format!(
                 "rows are loaded in one transaction, because {ATOMIC}, or a percentage in \
@@ -138,14 +108,14 @@ impl Destination {
         );
     }
 
-    fn refused(&self, target: &mut Lock) -> Result<Vec<String>, Error> {
+    fn refused(&self, target: &mut Lock, options: &LoadOptions) -> Result<Vec<String>, Error> {
         let mut refused: Vec<String> =
             self.identity.refused.iter().map(ToString::to_string).collect();
         if !refused.is_empty() || self.method == Method::Stage {
             return Ok(refused);
         }
-        if self.ask.with_others == WithOthers::Swap {
-            let or = match (self.ask.is_of_lines, self.ask.mode) {
+        if self.with_others == WithOthers::Swap {
+            let or = match (options.input.selection.is_some(), options.mode) {
                 (false, _) => format!(
                     "; {EACH} loads the tables one after the other, \
                                        independently"
@@ -166,15 +136,15 @@ impl Destination {
         }
         let shards = Shards::of(target);
         if shards.are_several() {
-            let changes = self.ask.deletes || self.ask.updates;
-            refused.extend(shards.refused(target, self.method, changes)?);
+            let replaces = options.rows.on_duplicate.replaces();
+            refused.extend(shards.refused(target, self.method, replaces)?);
             if !refused.is_empty() {
                 return Ok(refused);
             }
         }
         let rules = &target.facts.engine;
         if self.method == Method::Transaction {
-            let is_between = !rules.kind.keeps_gaps() && self.ask.mode == Mode::Insert;
+            let is_between = !rules.kind.keeps_gaps() && options.mode == Mode::Insert;
             let between = || is_between.then(|| format!("{}; {}", self.why, rows_between()));
             let why = rules.no_whole.clone().or_else(between);
             refused.extend(why.map(|why| format!("{} ({why})", rules.kind)));
@@ -182,7 +152,7 @@ impl Destination {
         let engine = &target.table.engine;
         if self.identity.is_unsafe {
             let ties = list(&self.identity.ties);
-            refused.push(match self.ask.mode {
+            refused.push(match options.mode {
                 Mode::Append => format!(
                     "storage engine ({engine} has no transactions: added rows could not be rolled \
                      back)"
@@ -193,7 +163,7 @@ impl Destination {
                 ),
             });
         }
-        if self.ask.mode == Mode::Replace {
+        if options.mode == Mode::Replace {
             let cascades = target.cascades()?;
             if !cascades.is_empty() {
                 refused.push(format!(
@@ -205,10 +175,11 @@ impl Destination {
         let facts = &target.facts;
         let missing = |ledger| {
             let need = InPlace {
-                deletes: self.ask.deletes || self.ask.mode == Mode::Replace,
-                updates: self.ask.updates,
+                deletes: options.rows.on_duplicate == OnDuplicate::Replace
+                    || options.mode == Mode::Replace,
+                updates: options.rows.on_duplicate == OnDuplicate::Update,
                 ledger,
-                corrects: ledger && self.ask.leaves_out,
+                corrects: ledger && options.rows.leaves_out(),
             };
             facts.privileges.missing_in_place(&target.table.name, need, &facts.account)
         };
@@ -228,13 +199,14 @@ impl Destination {
     pub(crate) fn prepare(
         &mut self,
         target: &mut Lock,
+        options: &LoadOptions,
         defer: Defer,
     ) -> Result<Option<StagingCopy>, Error> {
         if self.method == Method::Stage {
             match StagingCopy::create(target, defer, self.staged) {
                 Err(ServerError::NoStagingTable { reasons, .. }) if !self.staged => {
                     self.transaction(list(&reasons));
-                    let refused = self.refused(target)?;
+                    let refused = self.refused(target, options)?;
                     if !refused.is_empty() {
                         let target = target.table.name.to_string();
                         return Err(Error::Unfit { target, path: None, reasons: refused });
@@ -254,9 +226,9 @@ impl Destination {
 
 /// Privileges that the account lacks for the ledger of a staging table, beyond those for the
 /// staging table.
-fn ledger_ties(target: &Lock, ask: Ask) -> Option<Unsupported> {
+fn ledger_ties(target: &Lock, options: &LoadOptions) -> Option<Unsupported> {
     let (database, facts) = (&target.table.name.database, &target.facts);
-    let is_needed = ask.mode != Mode::Append && ask.leaves_out;
+    let is_needed = options.mode != Mode::Append && options.rows.leaves_out();
     if !is_needed || facts.privileges.on_database("UPDATE", database) {
         return None;
     }

@@ -11,30 +11,29 @@ use job::steps::Steps;
 use schema::Method;
 use targets::Lock;
 
-use crate::chunk_connection::Loaded;
+use crate::chunk_connection::SendResult;
 use crate::resume::{self, Resume};
 use crate::unpublished::forgotten;
-use crate::{Done, Work};
+use crate::{Done, RowLoad};
 
-impl Work<'_> {
+impl RowLoad<'_> {
     /// Leftovers of a failed load, besides those that the target's own clean-up removes; and the
     /// result of removing its ledger.
     pub(crate) fn failed(&self, target: &mut Lock, error: Error) -> Box<Failed> {
         let _shield = self.prepared.options.interrupt.shield();
-        let (error, cleaned) = match (&self.resume, self.destination.method) {
-            (Some(resume), Method::Append) => resume.rows.failed(target, error),
-            (Some(resume), _) => (error, resume.rows.forget(target)),
-            (None, Method::Transaction) => (error, Ok(())),
+        match (&self.resume, self.destination.method) {
+            (Some(resume), Method::Append) => resume.ledger.failed(target, error),
+            (Some(resume), _) => Failed::cleaned(error, resume.ledger.forget(target)),
+            (None, Method::Transaction) => error.into(),
             // It may have been opening it.
-            (None, _) => (error, forgotten(target.clean_up(resume::give_up))),
-        };
-        Failed::cleaned(error, cleaned)
+            (None, _) => Failed::cleaned(error, forgotten(target.clean_up(resume::give_up))),
+        }
     }
 
     pub(crate) fn report(&self, target: &Lock, steps: &Steps<'_>, done: Done) -> Report {
         let Prepared { options, inspected, .. } = *self.prepared;
         let Done { loaded, order, .. } = done;
-        let Loaded { collected, settled, retries, bytes_read, .. } = loaded;
+        let SendResult { collected, settled, retries, bytes_read, .. } = loaded;
         let mut notes = Vec::from_iter(order.note());
         notes.extend(self.notes.iter().cloned());
         notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));

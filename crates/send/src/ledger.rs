@@ -103,7 +103,7 @@ pub(crate) struct LedgerTable {
 
 /// The ledger of one job. Cheap to copy: each connection has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     table: LedgerTable,
     /// Digest of the job's text, in hex.
     job: String,

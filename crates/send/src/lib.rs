@@ -50,12 +50,11 @@ mod sync {
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 }
 
-pub use destination::{Ask, Destination};
+pub use destination::Destination;
 pub use import_file::server_user;
+pub use ledger::Ledger;
 pub use resume::{completed, forget_completed, input_text, sweep};
-pub use unpublished::{
-    AddedRows, NEXT_LOAD, Uncommitted, Unpublished, drop_ledgers, forget_ledgers,
-};
+pub use unpublished::{NEXT_LOAD, Uncommitted, Unpublished, drop_ledgers, forget_ledgers};
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -78,7 +77,7 @@ use targets::row_waits::RowWaits;
 use targets::secondary::Defer;
 use targets::{Lock, Transaction};
 
-use self::chunk_connection::{ConnectionSetup, Loaded, SharedChunks};
+use self::chunk_connection::{ConnectionSetup, SendResult, SharedChunks};
 use self::collector::Collected;
 use self::columns::Columns;
 use self::encoder::{Numbers, Shared};
@@ -116,42 +115,8 @@ pub struct Within {
     pub next_number: Option<u64>,
 }
 
-/// Sends the rows of a target, up to where they are published. A ledger that is of no use any more is removed where
-/// that fails.
-pub fn run(
-    prepared: &Prepared<'_>,
-    connect: &ConnectOptions,
-    destination: Destination,
-    target: &mut Lock,
-    source: Box<dyn Source>,
-    steps: &mut Steps<'_>,
-) -> Result<Sent, Box<Failed>> {
-    let mut work = Work::new(prepared, connect, destination);
-    work.run_through(target, source, steps)
-}
-
-/// Sends the rows of one of several tables into the transaction of `session`, and gives that back.
-/// Nothing is committed here, and the table is known to be fit for it.
-///
-/// Errors: the session is gone, and with it all that its transaction held.
-pub fn run_within(
-    prepared: &Prepared<'_>,
-    connect: &ConnectOptions,
-    destination: Destination,
-    target: &mut Lock,
-    source: Box<dyn Source>,
-    steps: &mut Steps<'_>,
-    session: Session,
-) -> Result<Within, Error> {
-    let mut work = Work::new(prepared, connect, destination);
-    work.given = Some(session);
-    let sent = work.run_through(target, source, steps).map_err(|failed| failed.error)?;
-    let report = sent.report;
-    let session = work.given.take().ok_or_else(no_connection)?;
-    Ok(Within { report, session, next_number: work.next_number })
-}
-
-struct Work<'a> {
+/// The load of a table whose rows are sent.
+pub struct RowLoad<'a> {
     prepared: &'a Prepared<'a>,
     connect: &'a ConnectOptions,
     destination: Destination,
@@ -169,18 +134,19 @@ struct Work<'a> {
 
 /// A load that is done.
 struct Done {
-    loaded: Loaded,
+    loaded: SendResult,
     order: InputOrder,
     unpublished: Option<Unpublished>,
 }
 
-impl<'a> Work<'a> {
-    fn new(
+impl<'a> RowLoad<'a> {
+    /// Sends nothing yet.
+    pub fn new(
         prepared: &'a Prepared<'a>,
         connect: &'a ConnectOptions,
         destination: Destination,
-    ) -> Work<'a> {
-        Work {
+    ) -> RowLoad<'a> {
+        RowLoad {
             prepared,
             connect,
             destination,
@@ -193,22 +159,40 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Has it run, and says what is to be said of it if it fails.
-    fn run_through(
+    /// Sends the rows into the transaction of `session`, which has those of other tables, and gives that back.
+    /// Nothing is committed here, and the table is known to be fit for it.
+    ///
+    /// Errors: the session is gone, and with it all that its transaction held.
+    pub fn run_within(
+        mut self,
+        target: &mut Lock,
+        source: Box<dyn Source>,
+        steps: &mut Steps<'_>,
+        session: Session,
+    ) -> Result<Within, Error> {
+        self.given = Some(session);
+        let sent = self.run(target, source, steps).map_err(|failed| failed.error)?;
+        let session = self.given.take().ok_or_else(no_connection)?;
+        Ok(Within { report: sent.report, session, next_number: self.next_number })
+    }
+
+    /// Sends the rows, up to where they are published. A ledger that is of no use any more is removed where that
+    /// fails.
+    pub fn run(
         &mut self,
         target: &mut Lock,
         source: Box<dyn Source>,
         steps: &mut Steps<'_>,
     ) -> Result<Sent, Box<Failed>> {
         let done = pool::catch(|| {
-            let mut done = self.run(target, source, steps)?;
+            let mut done = self.send(target, source, steps)?;
             let unpublished = done.unpublished.take();
             Ok(Sent { unpublished, report: self.report(target, steps, done) })
         });
         done.flatten().map_err(|error| self.failed(target, error))
     }
 
-    fn run(
+    fn send(
         &mut self,
         target: &mut Lock,
         mut source: Box<dyn Source>,
@@ -235,7 +219,9 @@ impl<'a> Work<'a> {
                     }
                     defer => defer,
                 };
-                steps.step(Stage::Staging, || self.destination.prepare(target, defer))?
+                steps.step(Stage::Staging, || {
+                    self.destination.prepare(target, prepared.options, defer)
+                })?
             }
             _ => None,
         };
@@ -243,7 +229,7 @@ impl<'a> Work<'a> {
         let arrangement = Arrangement::of(prepared, &target.table, row_order, &mut *source)?;
         let taken = source.facts().held_bytes + arrangement.store_bytes() as u64;
         let mut shares =
-            prepared.options.lane_shares(prepared.path, taken, source.facts().bytes_total)?;
+            prepared.options.connection_shares(prepared.path, taken, source.facts().bytes_total)?;
         if self.destination.method != Method::Transaction {
             limits::limit_chunks(&mut shares, target, prepared.inspected);
         }
@@ -284,7 +270,7 @@ impl<'a> Work<'a> {
             (None, None) => {
                 self.given = session;
                 let resume = self.resume.as_ref();
-                resume.map(|resume| Unpublished::Added(resume.rows.clone()))
+                resume.map(|resume| Unpublished::Added(resume.ledger.clone()))
             }
         };
         Ok(Done { loaded, order, unpublished })
@@ -336,7 +322,7 @@ impl<'a> Work<'a> {
         order: InputOrder,
         row_order: RowOrder,
         watch: &mut Watch,
-    ) -> Result<Loaded, Error> {
+    ) -> Result<SendResult, Error> {
         let Prepared { options, inspected, .. } = *self.prepared;
         let is_one = self.destination.method == Method::Transaction;
         let mut limits = limits::limits(self.prepared, target, &shares, is_one)?;
@@ -424,11 +410,11 @@ impl<'a> Work<'a> {
     }
 
     /// A server that went down and up again may have lost what it had committed last.
-    fn check_ledger(&self, target: &mut Lock, loaded: &Loaded) -> Result<(), Error> {
+    fn check_ledger(&self, target: &mut Lock, loaded: &SendResult) -> Result<(), Error> {
         let Some(resume) = &self.resume else { return Ok(()) };
         target.reconnect()?;
         let (chunks, rows) = (loaded.collected.chunks, loaded.collected.rows);
-        resume.rows.ledger.require(&mut target.session, Totals { chunks, rows })
+        resume.ledger.require(&mut target.session, Totals { chunks, rows })
     }
 
     /// The keys by which chunks wait for each other, where rows with one key are no failure, or
@@ -461,7 +447,7 @@ impl<'a> Work<'a> {
             _ => Form::Lines,
         };
         let commit = match &self.resume {
-            Some(resume) => Commit::Chunks(resume.rows.ledger.clone()),
+            Some(resume) => Commit::Chunks(resume.ledger.clone()),
             None => Commit::Whole { savepoints: !is_spider },
         };
         let vindex = vindex(target, &columns.names())?;

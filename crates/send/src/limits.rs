@@ -26,7 +26,7 @@ const ROWS_BYTES_MIN: u64 = 1 << 10;
 pub(crate) fn limit_chunks(shares: &mut ConnectionShares, target: &Lock, inspected: &Inspected) {
     let fields = inspected.fields.columns.iter().flatten().count();
     let (columns, indexes) = (target.table.columns.len(), target.table.indexes.len());
-    let most = target.facts.engine.portion_bytes_max(fields, columns, indexes);
+    let most = target.facts.engine.chunk_bytes_max(fields, columns, indexes);
     let most = most.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
     shares.chunk_bytes = shares.chunk_bytes.min(most);
 }
@@ -58,12 +58,12 @@ pub(crate) fn limits(
         false => Capacity::read(&mut target.session)?,
     };
     let connections_max = match batches.connections {
-        Some(connections) if connections > shares.lanes_max => {
+        Some(connections) if connections > shares.connections_max => {
             return Err(Error::Memory {
                 given_bytes: prepared.options.limits.memory_bytes_max,
                 reason: format!(
                     "memory has room for {} connections; {CONNECTIONS} requests {connections}",
-                    shares.lanes_max
+                    shares.connections_max
                 ),
             });
         }
@@ -71,7 +71,7 @@ pub(crate) fn limits(
         None => {
             let room = capacity.connections.unwrap_or(usize::MAX);
             let room = room.min(engine.connections_max.unwrap_or(usize::MAX));
-            room.min(shares.lanes_max).clamp(1, CONNECTIONS_MAX)
+            room.min(shares.connections_max).clamp(1, CONNECTIONS_MAX)
         }
     };
     let packet = target.session.query_once("SELECT @@max_allowed_packet")?;
@@ -89,6 +89,6 @@ pub(crate) fn limits(
         tune_batch: prepared.path == LoadPath::Insert,
         rate_bytes: batches.bytes_per_second_max,
         lag_max: prepared.options.server.replicas.lag_max.unwrap_or_default(),
-        portion_bytes: shares.chunk_bytes,
+        chunk_bytes: shares.chunk_bytes,
     })
 }

@@ -18,17 +18,14 @@ use targets::Lock;
 
 use crate::destination::Destination;
 use crate::ledger::{Job, JobFile, Ledger, LedgerTable, LoadedChunk, Totals};
-use crate::unpublished::AddedRows;
 
-/// Server errors of a right that the account lacks.
-const ER_DENIED: [u16; 3] = [1044, 1142, 1143];
 /// Begins the options of a job whose rows went into a staging table.
 const STAGING_MARK: &str = "twin ";
 
 /// Loaded chunks, and the ledger for the rest.
 #[derive(Debug)]
 pub(crate) struct Resume {
-    pub(crate) rows: AddedRows,
+    pub(crate) ledger: Ledger,
     /// Bytes of input that the source must be asked for at once.
     pub(crate) chunk_bytes: usize,
     /// Chunks that are in, by number.
@@ -88,7 +85,7 @@ impl Resume {
             None => HashMap::new(),
         };
         let chunk_bytes = usize::try_from(ours.chunk_bytes).unwrap_or(usize::MAX);
-        Ok(Resume { rows: AddedRows { ledger }, chunk_bytes, loaded })
+        Ok(Resume { ledger, chunk_bytes, loaded })
     }
 
     /// Looks for all chunks that are in before any other is sent: of an input that changed, not
@@ -161,7 +158,7 @@ pub fn completed(target: &mut Lock, options: &InputOptions) -> Result<Vec<Comple
     let table = LedgerTable::of(target);
     let proofs = match table.clone().completed(&mut target.session) {
         // An account that may not look has left nothing.
-        Err(Error::Server(error)) if is_denied(&error) => return Ok(Vec::new()),
+        Err(Error::Server(error)) if error.is_denied() => return Ok(Vec::new()),
         proofs => proofs?,
     };
     if proofs.is_empty() {
@@ -259,17 +256,13 @@ fn sorted(is_sorted: bool) -> String {
     format!(" sorted {is_sorted}")
 }
 
-fn is_denied(error: &server::Error) -> bool {
-    error.errno().is_some_and(|errno| ER_DENIED.contains(&errno))
-}
-
 /// Refuses to add rows at once to those of a load that was interrupted.
 pub(crate) fn refuse_interrupted(target: &mut Lock, mode: Mode) -> Result<(), Error> {
     if mode != Mode::Append || target.is_swept() {
         return Ok(());
     }
     let found = match LedgerTable::of(target).find(&mut target.session) {
-        Err(Error::Server(error)) if is_denied(&error) => return Ok(()),
+        Err(Error::Server(error)) if error.is_denied() => return Ok(()),
         found => found?,
     };
     for (job, ledger) in found {

@@ -117,7 +117,7 @@ enum ChunkState {
 
 /// The result of a chunk.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sent {
+pub(crate) struct ChunkResult {
     /// As in the ledger: rows that went in, duplicates, rows refused by the server.
     pub(crate) entry: Entry,
     /// Rows that the server refused, in input order.
@@ -227,7 +227,7 @@ impl Sender {
         chunk: &mut SentChunk,
         batch: Batch,
         caller: &mut dyn Caller,
-    ) -> Result<Sent, Trouble> {
+    ) -> Result<ChunkResult, Trouble> {
         let mut tries = Tries::begin();
         loop {
             let trouble = match self.attempt(chunk, batch, caller) {
@@ -271,7 +271,7 @@ impl Sender {
         chunk: &mut SentChunk,
         batch: Batch,
         caller: &mut dyn Caller,
-    ) -> Result<Sent, Trouble> {
+    ) -> Result<ChunkResult, Trouble> {
         self.reconnect()?;
         let session = self.session.as_ref().ok_or_else(no_session)?;
         if matches!(self.options.commit, Commit::Whole { .. }) {
@@ -294,18 +294,18 @@ impl Sender {
         chunk: &mut SentChunk,
         batch: Batch,
         caller: &mut dyn Caller,
-    ) -> Result<Sent, Trouble> {
-        let mut sent = Sent { entry: Entry::of(chunk), ..Sent::default() };
+    ) -> Result<ChunkResult, Trouble> {
+        let mut sent = ChunkResult { entry: Entry::of(chunk), ..ChunkResult::default() };
         match self.begin(&sent.entry)? {
             ChunkState::New => {}
             ChunkState::Loaded(entry) => {
                 let rejects = rejects_of(chunk, &entry.refused, &self.options);
-                return Ok(Sent { entry, rejects, was_loaded: true });
+                return Ok(ChunkResult { entry, rejects, was_loaded: true });
             }
             ChunkState::OnSome(entry, missing) => {
                 self.send_rest(chunk, batch, &entry, &missing)?;
                 let rejects = rejects_of(chunk, &entry.refused, &self.options);
-                return Ok(Sent { entry, rejects, was_loaded: false });
+                return Ok(ChunkResult { entry, rejects, was_loaded: false });
             }
         }
         let mut clean = match chunk.form {
@@ -423,7 +423,7 @@ impl Sender {
             std::mem::replace(&mut chunk.text, rest.0),
             std::mem::replace(&mut chunk.rows, rest.1),
         );
-        let mut sent = Sent::default();
+        let mut sent = ChunkResult::default();
         let outcome = self.insert(chunk, batch, true, &mut sent);
         (chunk.text, chunk.rows) = whole;
         outcome?;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use job::error::Error;
+use job::failed::Failed;
 use job::failpoint;
 use job::pool;
 use job::publish::Publish;
@@ -26,7 +27,7 @@ pub enum Unpublished {
     /// A transaction into it.
     Transaction(Box<Uncommitted>),
     /// The target itself, in many transactions: its ledger does not say yet that they were the last.
-    Added(AddedRows),
+    Added(Ledger),
 }
 
 /// A transaction that rows have gone into.
@@ -63,20 +64,15 @@ impl Uncommitted {
 }
 
 /// Rows that were added, each chunk by its own transaction.
-#[derive(Clone, Debug)]
-pub struct AddedRows {
-    pub(crate) ledger: Ledger,
-}
-
-impl AddedRows {
+impl Ledger {
     /// How their end is published. `is_known` says whether the same command would find it in a journal.
-    pub fn of<'t>(&'t self, target: &'t mut Lock, is_known: bool) -> impl Publish + 't {
-        LastChunk { rows: self, target, is_known }
+    pub fn last_chunk<'t>(&'t self, target: &'t mut Lock, is_known: bool) -> impl Publish + 't {
+        LastChunk { ledger: self, target, is_known }
     }
 
     /// The error of a load that ended early, which says how many rows are in; and what came of removing a
     /// ledger that is of no use any more.
-    pub fn failed(&self, target: &mut Lock, error: Error) -> (Error, server::Result<()>) {
+    pub fn failed(&self, target: &mut Lock, error: Error) -> Box<Failed> {
         let exists = |target: &mut Lock| catalog::exists(&mut target.session, &target.table.name);
         if matches!(target.clean_up(exists), Ok(false)) {
             // A table that is made anew gets all rows.
@@ -84,10 +80,10 @@ impl AddedRows {
                 Err(gone) if gone.errno() == Some(ER_BAD_DB) => Ok(()),
                 forgotten => forgotten,
             };
-            return (error, forgotten);
+            return Failed::cleaned(error, forgotten);
         }
         // Where the server cannot be asked, the next load finds the ledger.
-        let rows_in = target.clean_up(|target| self.ledger.rows_in(target, SETTLE_WAIT));
+        let rows_in = target.clean_up(|target| self.rows_in(target, SETTLE_WAIT));
         let names = Box::new([target.table.name.to_string(), target.names.ledger.to_string()]);
         // Somebody may have dropped or emptied the table meanwhile, and its ledger is of no use.
         let has_rows = match target.is_empty() {
@@ -97,24 +93,22 @@ impl AddedRows {
         match rows_in {
             Ok((rows, is_exact)) if rows > 0 && has_rows => {
                 let rows = is_exact.then_some(rows);
-                (Error::Appended { error: Box::new(error), target: names, rows }, Ok(()))
+                Error::Appended { error: Box::new(error), target: names, rows }.into()
             }
-            Err(_) => {
-                (Error::Appended { error: Box::new(error), target: names, rows: None }, Ok(()))
-            }
-            Ok(_) => (error, self.forget(target)),
+            Err(_) => Error::Appended { error: Box::new(error), target: names, rows: None }.into(),
+            Ok(_) => Failed::cleaned(error, self.forget(target)),
         }
     }
 
     /// Removes them from the ledger.
     pub(crate) fn forget(&self, target: &mut Lock) -> server::Result<()> {
-        forgotten(target.clean_up(|target| self.ledger.remove(&mut target.session)))
+        forgotten(target.clean_up(|target| self.remove(&mut target.session)))
     }
 }
 
 /// The last of the chunks was committed.
 struct LastChunk<'t> {
-    rows: &'t AddedRows,
+    ledger: &'t Ledger,
     target: &'t mut Lock,
     is_known: bool,
 }
@@ -126,7 +120,7 @@ impl Publish for LastChunk<'_> {
 
     fn publish(&mut self) -> Result<(), Error> {
         let proof = self.target.names.proof.clone();
-        let ledger = &self.rows.ledger;
+        let ledger = self.ledger;
         self.target.clean_up(|target| ledger.complete(&mut target.session, proof.as_deref()))?;
         failpoint::hit("ledger.complete");
         Ok(())

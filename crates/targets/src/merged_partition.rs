@@ -24,7 +24,7 @@ use schema::quote_name;
 use crate::export::Export;
 use crate::lock::Lock;
 use crate::names::{merged_name, merged_space_id};
-use crate::queued::{POLL, wait_until_queued};
+use crate::queued::{wait_until_ended, wait_until_queued};
 use crate::reach::ENDING_WAIT;
 use crate::swap::exec_published;
 use server::error::{Error, Result};
@@ -142,15 +142,8 @@ impl Lock {
     fn was_exchanged(&mut self, merged: &MergedPartition, mover: u64) -> Result<bool> {
         let _shield = self.session.options().interrupt.shield();
         let mut session = self.reach()?;
-        let busy = |processes: &str| {
-            format!("SELECT 1 FROM {processes} WHERE ID={mover} AND INFO LIKE 'ALTER TABLE%'")
-        };
-        let begun = Instant::now();
-        while !session.query_processes(busy)?.is_empty() {
-            if begun.elapsed() > ENDING_WAIT {
-                return Err(Error::Unanswered(self.table.name.to_string()));
-            }
-            std::thread::sleep(POLL);
+        if !wait_until_ended(&mut session, mover, "ALTER TABLE", ENDING_WAIT)? {
+            return Err(Error::Unanswered(self.table.name.to_string()));
         }
         Ok(!merged.is_still_there(&mut session)?)
     }

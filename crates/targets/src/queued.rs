@@ -53,6 +53,26 @@ pub(super) fn wait_until_queued<T>(
     }
 }
 
+/// Waits until a connection does not run a statement any more that begins like this. False if it still does.
+pub(super) fn wait_until_ended(
+    observer: &mut Session,
+    connection: u64,
+    like: &str,
+    wait: Duration,
+) -> Result<bool> {
+    let busy = |processes: &str| {
+        format!("SELECT 1 FROM {processes} WHERE ID={connection} AND INFO LIKE '{like}%'")
+    };
+    let start = Instant::now();
+    while !observer.query_processes(busy)?.is_empty() {
+        if start.elapsed() > wait {
+            return Ok(false);
+        }
+        std::thread::sleep(POLL);
+    }
+    Ok(true)
+}
+
 /// True if somebody has a table exclusively, or nobody can tell.
 ///
 /// MariaDB shows it to nobody else then. MySQL lists its locks, where it keeps the list and the account may read it.

@@ -41,7 +41,7 @@ use std::time::{Duration, Instant};
 
 use self::mover::Mover;
 use crate::lock::{Lock, RECONNECT_WAIT};
-use crate::queued::POLL;
+use crate::queued::wait_until_ended;
 use crate::reach::reach;
 use crate::triggers::{self, has_triggers};
 use crate::turns::{Blocked, Turns};
@@ -233,15 +233,8 @@ impl Swap {
     fn was_swapped(&self, session: &Session, wait: Duration, mover: u64) -> Result<bool> {
         let _shield = session.options().interrupt.shield();
         let mut session = reach(session, wait)?;
-        let busy = |processes: &str| {
-            format!("SELECT 1 FROM {processes} WHERE ID={mover} AND INFO LIKE 'RENAME TABLE%'")
-        };
-        let start = Instant::now();
-        while !session.query_processes(busy)?.is_empty() {
-            if start.elapsed() > wait.max(ATTEMPT) {
-                return Err(self.unanswered());
-            }
-            std::thread::sleep(POLL);
+        if !wait_until_ended(&mut session, mover, "RENAME TABLE", wait.max(ATTEMPT))? {
+            return Err(self.unanswered());
         }
         let is_waiting = catalog::exists(&mut session, &self.pairs[0].replacement)?;
         if is_waiting && Kind::of_version(session.version()).renames_later() {

@@ -44,25 +44,22 @@ pub(crate) struct UniqueIndex {
 impl UniqueIndex {
     /// All of a table, in order.
     pub(crate) fn of_table(binding: &Binding) -> Vec<UniqueIndex> {
-        let new = |index: usize, part: UniquePart, key_len: Option<usize>| UniqueIndex {
-            index,
-            part,
-            shape: EntryShape {
-                key_len: key_len.map(|len| len + Place::BYTES),
-                tail_len: Place::BYTES,
-                payload: false,
-            },
+        let is_unique = |&index: &usize| match binding.secondary(index) {
+            None => !binding.clustered.has_row_id,
+            Some(secondary) => secondary.unique_fields > 0,
         };
-        let clustered = (!binding.clustered.has_row_id)
-            .then(|| new(0, UniquePart::Whole, binding.clustered.key_is_data));
-        let secondaries = binding.secondaries.iter().enumerate();
-        let secondaries = secondaries.filter(|(_, index)| index.unique_fields > 0);
-        let secondaries = secondaries.map(|(position, index)| {
-            let part = UniquePart::of(index);
-            let key_len = part.fixed_len();
-            new(position + 1, part, key_len)
+        let indexes = (0..=binding.secondaries.len()).filter(is_unique);
+        let indexes = indexes.map(|index| {
+            let part = UniquePart::of(binding, index);
+            let key_len = match index {
+                0 => binding.clustered.key_is_data,
+                _ => part.fixed_len(),
+            };
+            let key_len = key_len.map(|len| len + Place::BYTES);
+            let shape = EntryShape { key_len, tail_len: Place::BYTES, payload: false };
+            UniqueIndex { index, part, shape }
         });
-        clustered.into_iter().chain(secondaries).collect()
+        indexes.collect()
     }
 }
 
@@ -70,13 +67,7 @@ impl UniqueIndex {
     /// True if its keys have a part of this column.
     pub(crate) fn has(&self, binding: &Binding, column: usize) -> bool {
         let is_part = |field| binding.column_of_clustered_field(field) == Some(column);
-        match self.index.checked_sub(1) {
-            None => (0..binding.clustered.shape.key_fields).any(is_part),
-            Some(position) => {
-                let index = &binding.secondaries[position];
-                index.fields[..index.unique_fields].iter().any(|f| is_part(f.clustered_field))
-            }
-        }
+        binding.unique_fields(self.index).any(is_part)
     }
 }
 
@@ -154,10 +145,7 @@ impl<'a, 'l> Worker<'a, 'l> {
 
     fn push(&mut self, place: Place) {
         for (at, unique) in self.stage.indexes.iter().enumerate() {
-            let (key, payload) = match unique.index.checked_sub(1) {
-                None => (self.encoder.clustered_key(), &[][..]),
-                Some(position) => self.encoder.secondary(position),
-            };
+            let (key, payload) = self.encoder.entry(unique.index);
             let key = unique.part.cut(key, payload);
             if !key.is_empty() {
                 self.entry.clear();

@@ -42,13 +42,13 @@ impl<'a> OldKeys<'a> {
     /// The keys of index `index` of the table, 0 being the clustered one.
     pub(crate) fn new(binding: &'a Binding, template: &Template, index: usize) -> OldKeys<'a> {
         let records = LeafRecords::new(&template.indexes[index]);
-        let (parts, plain_bytes, unique_fields) = match index.checked_sub(1) {
+        let secondary = binding.secondary(index);
+        let (parts, plain_bytes, unique_fields) = match secondary {
             None => {
                 let clustered = &binding.clustered;
                 (&clustered.key, clustered.key_is_data, clustered.key.len())
             }
-            Some(position) => {
-                let secondary = &binding.secondaries[position];
+            Some(secondary) => {
                 let plain_bytes = secondary.key_len.filter(|_| secondary.entry == Entry::KeyIsData);
                 (&secondary.key, plain_bytes, secondary.unique_fields)
             }
@@ -56,7 +56,6 @@ impl<'a> OldKeys<'a> {
         let fields = template.indexes[index].shape.fields.iter().take(unique_fields);
         let unique_bytes = fields.map(|field| field.fixed_len as usize).sum();
         let plain = plain_bytes.map(|bytes| (bytes, unique_bytes));
-        let secondary = index.checked_sub(1).map(|position| &binding.secondaries[position]);
         let row_fields = secondary.map(|secondary| row_fields(binding, secondary));
         let clustered = &binding.clustered.key;
         OldKeys { records, parts, plain, unique_fields, clustered, row_fields, spans: Vec::new() }

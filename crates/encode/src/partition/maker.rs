@@ -10,7 +10,7 @@ use values::{Charset, ConvertOptions, Converter, KeyPart, Reason, SqlType};
 use super::bound::{self, Literal};
 use super::expression::Expression;
 use super::hash::KeyForm;
-use super::{ABOVE_ALL, Collations, Listed, Rule};
+use super::{ABOVE_ALL, Collations, Listed, Rule, collation_of};
 
 /// The parts of a router.
 pub(super) struct Maker<'a> {
@@ -143,12 +143,9 @@ impl<'a> Maker<'a> {
     fn parts(&mut self, by: &Partitioning) -> Result<Vec<KeyPart>, String> {
         let columns = self.named(&by.expression)?;
         let part = |column: &Column| {
-            let collation = match column.sql_type.collation() {
-                None => None,
-                Some(name) => Some(self.collations.get(name).cloned().ok_or_else(|| {
-                    format!("column `{}`, whose collation {name} is unknown", column.name)
-                })?),
-            };
+            let collation = collation_of(&column.sql_type, self.collations).map_err(|name| {
+                format!("column `{}`, whose collation {name} is unknown", column.name)
+            })?;
             Ok(KeyPart::new(&column.sql_type, collation, true, false))
         };
         columns.iter().map(part).collect()

@@ -1,10 +1,11 @@
 //! Keys of lines of text.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use schema::{IndexColumn, IndexKind};
 use sources::{Dialect, Rows};
-use values::{Collation, ConvertOptions, TextType};
+use values::{Charset, Collation, ConvertOptions, TextType};
 
 use super::*;
 

@@ -13,15 +13,15 @@ const CHUNK_BYTES_LEAST: usize = 16 << 10;
 /// Beyond this nothing gets faster, and what is rolled back gets long.
 const CHUNK_BYTES_MAX: usize = 4 << 20;
 /// Connections for which there should be room before chunks get larger.
-const LANES_WANTED: usize = 16;
+const CONNECTIONS_WANTED: usize = 16;
 /// Chunks that a connection should get at least, so that all connections end at about the same time.
-const CHUNKS_PER_LANE: u64 = 8;
+const CHUNKS_PER_CONNECTION: u64 = 8;
 /// Most connections that are of any use.
-const LANES_MAX: usize = 128;
+const CONNECTIONS_MAX: usize = 128;
 /// Bytes that a connection keeps between two chunks.
-const LANE_BYTES: usize = 512 << 10;
+const CONNECTION_BYTES: usize = 512 << 10;
 
-/// Bytes that a connection may need for one of its chunk: as read, places of fields and rows, written out with
+/// Bytes that a connection may need for one of its chunks: as read, places of fields and rows, written out with
 /// every byte escaped, as packets; for INSERT also statements, and each value of a row by itself.
 fn copies(path: LoadPath) -> usize {
     match path {
@@ -34,7 +34,7 @@ fn copies(path: LoadPath) -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionShares {
     /// Most connections.
-    pub lanes_max: usize,
+    pub connections_max: usize,
     /// Input that a connection takes at once.
     pub chunk_bytes: usize,
     /// Longest record.
@@ -62,15 +62,17 @@ impl ConnectionShares {
         let available = usize::try_from(available).unwrap_or(usize::MAX);
         ConnectionShares::least(reading_bytes, path, None).check(given_bytes)?;
         // Few and large chunks would leave connections idle at the end of a small input.
-        let fair = input_bytes.unwrap_or(u64::MAX) / (LANES_WANTED as u64 * CHUNKS_PER_LANE);
+        let fair =
+            input_bytes.unwrap_or(u64::MAX) / (CONNECTIONS_WANTED as u64 * CHUNKS_PER_CONNECTION);
         let fair = usize::try_from(fair).unwrap_or(usize::MAX);
-        let lane = available / connections.unwrap_or(1).max(LANES_WANTED);
+        let share = available / connections.unwrap_or(1).max(CONNECTIONS_WANTED);
         let least = if connections.is_some() { CHUNK_BYTES_LEAST } else { CHUNK_BYTES_MIN };
-        let chunk_bytes =
-            (lane.saturating_sub(LANE_BYTES) / copies).min(fair).clamp(least, CHUNK_BYTES_MAX);
-        let lane = LANE_BYTES + copies * chunk_bytes;
+        let chunk_bytes = (share.saturating_sub(CONNECTION_BYTES) / copies)
+            .min(fair)
+            .clamp(least, CHUNK_BYTES_MAX);
+        let bytes = CONNECTION_BYTES + copies * chunk_bytes;
         Ok(ConnectionShares {
-            lanes_max: (available / lane).clamp(1, LANES_MAX),
+            connections_max: (available / bytes).clamp(1, CONNECTIONS_MAX),
             chunk_bytes,
             record_bytes_max: record_bytes_max(given_bytes, reading_bytes),
             copies,
@@ -80,15 +82,15 @@ impl ConnectionShares {
 
     /// The least memory for connections: for one, or as many as there have to be, if that was said.
     pub fn least(reading_bytes: u64, path: LoadPath, connections: Option<usize>) -> MinMemory {
-        let lanes = |count: usize, chunk_bytes: usize, why: String| {
-            let bytes = (count * (LANE_BYTES + copies(path) * chunk_bytes)) as u64;
+        let min_memory = |count: usize, chunk_bytes: usize, why: String| {
+            let bytes = (count * (CONNECTION_BYTES + copies(path) * chunk_bytes)) as u64;
             MinMemory { bytes: PROGRAM_BYTES + reading_bytes + bytes, why: Some(why) }
         };
-        let one = lanes(1, CHUNK_BYTES_MIN, "one connection needs that much".to_owned());
+        let one = min_memory(1, CHUNK_BYTES_MIN, "one connection needs that much".to_owned());
         match connections {
             Some(count) => {
                 let why = format!("{} needs that much", CONNECTIONS.with(count));
-                one.or(lanes(count, CHUNK_BYTES_LEAST, why))
+                one.or(min_memory(count, CHUNK_BYTES_LEAST, why))
             }
             None => one,
         }
@@ -98,11 +100,11 @@ impl ConnectionShares {
     pub(crate) fn of_shares(shares: &Memory, path: LoadPath) -> ConnectionShares {
         let (copies, chunk_bytes) = (copies(path), shares.chunk_bytes);
         ConnectionShares {
-            lanes_max: LANES_WANTED,
+            connections_max: CONNECTIONS_WANTED,
             chunk_bytes,
             record_bytes_max: shares.record_bytes_max,
             copies,
-            bytes: (LANES_WANTED * copies * chunk_bytes).max(64 << 20),
+            bytes: (CONNECTIONS_WANTED * copies * chunk_bytes).max(64 << 20),
         }
     }
 }
@@ -117,11 +119,12 @@ mod tests {
     }
 
     #[test]
-    fn lanes_fit_what_was_given() {
+    fn connections_fit_what_was_given() {
         for mib in [24u64, 32, 64, 256, 4096] {
             let shares = shares(mib << 20, None).unwrap();
-            let lanes = shares.lanes_max * (LANE_BYTES + shares.copies * shares.chunk_bytes);
-            assert!(lanes as u64 + PROGRAM_BYTES <= mib << 20, "{mib} MiB: {shares:?}");
+            let bytes =
+                shares.connections_max * (CONNECTION_BYTES + shares.copies * shares.chunk_bytes);
+            assert!(bytes as u64 + PROGRAM_BYTES <= mib << 20, "{mib} MiB: {shares:?}");
             assert_eq!(shares.record_bytes_max, record_bytes_max(mib << 20, 0));
         }
         assert!(shares(20 << 20, None).is_err());
@@ -130,15 +133,21 @@ mod tests {
     }
 
     #[test]
-    fn as_many_lanes_as_are_asked_for_fit_where_they_can() {
+    fn as_many_connections_as_are_asked_for_fit_where_they_can() {
         for path in [LoadPath::Stream, LoadPath::Insert] {
             for (connections, mib) in [(1, 64), (16, 64), (50, 64), (64, 128), (128, 256)] {
                 let shares =
                     ConnectionShares::of(mib << 20, 0, path, Some(connections), None).unwrap();
-                assert!(shares.lanes_max >= connections, "{connections} in {mib} MiB: {shares:?}");
+                assert!(
+                    shares.connections_max >= connections,
+                    "{connections} in {mib} MiB: {shares:?}"
+                );
                 let least = ConnectionShares::least(0, path, Some(connections)).bytes;
                 let shares = ConnectionShares::of(least, 0, path, Some(connections), None).unwrap();
-                assert!(shares.lanes_max >= connections, "{connections} in {least}: {shares:?}");
+                assert!(
+                    shares.connections_max >= connections,
+                    "{connections} in {least}: {shares:?}"
+                );
             }
         }
     }

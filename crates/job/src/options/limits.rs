@@ -105,6 +105,12 @@ impl Default for ResourceLimits {
 }
 
 impl ResourceLimits {
+    /// Bytes of a built file that are left to the page cache.
+    pub fn page_cache_bytes(&self) -> u64 {
+        let of_machine = || machine::page_cache_bytes(self.memory_bytes_max);
+        self.page_cache_bytes.unwrap_or_else(of_machine)
+    }
+
     /// A note for a load that sorts in memory what was to be on a disk.
     pub fn temp_dir_note(&self) -> Option<String> {
         is_in_memory(&self.temp_dir).then(|| {

@@ -128,4 +128,9 @@ impl RowOptions {
         let lower = column.to_lowercase();
         self.constants.iter().any(|constant| constant.column.to_lowercase() == lower)
     }
+
+    /// True if rows of the input can be left out of the table.
+    pub fn leaves_out(&self) -> bool {
+        self.on_duplicate != OnDuplicate::Fail || self.rejects_max > 0
+    }
 }

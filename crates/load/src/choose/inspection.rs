@@ -8,7 +8,7 @@ use job::memory::{Memory, MinMemory};
 use job::options::{LoadOptions, LoadPath, Mode, ResourceLimits, WithOthers};
 use job::progress::Progress;
 use schema::{Method, Table, TableName, quote_name};
-use send::{Ask, Destination};
+use send::Destination;
 use server::engine::Kind;
 use server::version::Flavor;
 use server::{ServerFacts, Session, Unsupported, catalog};
@@ -65,6 +65,7 @@ impl Chosen {
 }
 
 /// The result of an inspection.
+#[derive(Default)]
 pub(crate) struct Decision {
     /// None where every path is refused.
     pub(crate) chosen: Option<Chosen>,
@@ -261,18 +262,12 @@ impl<'l> Survey<'l> {
     }
 
     fn decide(mut self, source: &mut dyn Source, purpose: Purpose) -> Result<Decision, Error> {
-        let decision = self.decided(source, purpose)?;
-        Ok(Decision { facts: self.facts, ..decision })
-    }
-
-    /// The decision, without its facts.
-    fn decided(&mut self, source: &mut dyn Source, purpose: Purpose) -> Result<Decision, Error> {
         let choice = self.choose()?;
-        let Some(path) = choice.path else { return Ok(Decision::refusing(choice)) };
+        let Some(path) = choice.path else { return Ok(self.refusing(choice)) };
         self.facts.rows = Some(self.rows(path, purpose)?);
         let choice = self.choose()?;
         if choice.path.is_none() {
-            return Ok(Decision::refusing(choice));
+            return Ok(self.refusing(choice));
         }
         let numbers = &mut self.target.table.auto_increment;
         if self.options.restarts_numbers() && numbers.is_some() {
@@ -281,11 +276,11 @@ impl<'l> Survey<'l> {
         let inspected = self.inspected(purpose, source)?;
         self.input(&inspected, source)?;
         let choice = self.choose()?;
-        let Some(path) = choice.path else { return Ok(Decision::refusing(choice)) };
+        let Some(path) = choice.path else { return Ok(self.refusing(choice)) };
         let (table, estimate) = (&self.target.table, choice.estimate.as_ref());
         let least =
             min_memory::least(path, table, self.options, source.facts().held_bytes, estimate);
-        let decision = Decision::of(choice, inspected, self.destination.take(), least);
+        let decision = self.decision(choice, inspected, least);
         if purpose != Purpose::Plan {
             decision.check_room(path, self.target, &self.options.limits)?;
             if path == LoadPath::Import {
@@ -294,6 +289,29 @@ impl<'l> Survey<'l> {
             }
         }
         Ok(decision)
+    }
+
+    fn refusing(self, choice: Choice) -> Decision {
+        Decision { refused: choice.refused, facts: self.facts, ..Decision::default() }
+    }
+
+    /// Takes facts and destination out of what is looked at.
+    fn decision(&mut self, choice: Choice, inspected: Inspected, least: MinMemory) -> Decision {
+        let Choice { path, method, why, refused, estimate, notes, .. } = choice;
+        let is_staged = !method.is_some_and(Method::sends_in_place);
+        let expected = estimate.as_ref().map(|estimate| estimate.expected(is_staged));
+        let chosen = path.zip(method).map(|(path, method)| Chosen {
+            path,
+            method,
+            why,
+            inspected,
+            destination: self.destination.take().filter(|_| path.sends()),
+            one_partition: choice.one_partition,
+            expected: expected.unwrap_or_default(),
+            expected_seconds: choice.expected_seconds,
+        });
+        let facts = std::mem::take(&mut self.facts);
+        Decision { chosen, refused, estimate, least: Some(least), notes, facts }
     }
 
     /// Looks at the columns and at the start of the input. LOAD DATA reserves more AUTO_INCREMENT values than it
@@ -328,11 +346,11 @@ impl<'l> Survey<'l> {
             if !choice.path.is_some_and(LoadPath::sends) || self.facts.sending.is_some() {
                 return Ok(choice);
             }
-            let mut ask = Ask::of(self.options);
-            if self.facts.is_small() {
-                ask.with_others = WithOthers::Small;
-            }
-            let destination = Destination::choose(self.target, ask)?;
+            let with_others = match self.facts.is_small() {
+                true => WithOthers::Small,
+                false => self.options.with_others,
+            };
+            let destination = Destination::choose(self.target, self.options, with_others)?;
             self.facts.sending = match destination {
                 Ok(destination) => Some(Ok(self.destination.insert(destination).method)),
                 // There may be another method.
@@ -417,40 +435,6 @@ fn lacks(table: &Table, inspected: &Inspected) -> Option<String> {
 }
 
 impl Decision {
-    fn refusing(choice: Choice) -> Decision {
-        let Choice { refused, .. } = choice;
-        Decision {
-            chosen: None,
-            refused,
-            estimate: None,
-            least: None,
-            notes: Vec::new(),
-            facts: Facts::default(),
-        }
-    }
-
-    fn of(
-        choice: Choice,
-        inspected: Inspected,
-        destination: Option<Destination>,
-        least: MinMemory,
-    ) -> Decision {
-        let Choice { path, method, why, refused, estimate, notes, .. } = choice;
-        let is_staged = !method.is_some_and(Method::sends_in_place);
-        let expected = estimate.as_ref().map(|estimate| estimate.expected(is_staged));
-        let chosen = path.zip(method).map(|(path, method)| Chosen {
-            path,
-            method,
-            why,
-            inspected,
-            destination: destination.filter(|_| path.sends()),
-            one_partition: choice.one_partition,
-            expected: expected.unwrap_or_default(),
-            expected_seconds: choice.expected_seconds,
-        });
-        Decision { chosen, refused, estimate, least: Some(least), notes, facts: Facts::default() }
-    }
-
     /// Refuses what will not fit memory or disks by a path.
     pub(crate) fn check_room(
         &self,

@@ -20,7 +20,7 @@ use job::publish::publish;
 use job::report::Report;
 use job::steps::Steps;
 use schema::TableName;
-use send::Uncommitted;
+use send::{RowLoad, Uncommitted};
 use server::{ConnectOptions, Session};
 use targets::{Lock, Transaction};
 
@@ -159,7 +159,8 @@ fn rows(
     let Part { options, memory, chosen, .. } = part;
     let prepared = chosen.prepared(options, forecast, memory);
     let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let sent = send::run_within(&prepared, connect, destination, lock, source, steps, session)?;
+    let load = RowLoad::new(&prepared, connect, destination);
+    let sent = load.run_within(lock, source, steps, session)?;
     part.next_number = sent.next_number;
     Ok((sent.report, Open { transaction, session: sent.session, looked }))
 }

@@ -19,7 +19,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use job::error::Error;
 use job::failed::Failed;
 use job::failpoint;
-use job::machine;
 use job::pool;
 use job::progress::{Progress, Stage};
 use job::steps::Steps;
@@ -63,9 +62,7 @@ pub(super) fn fill(
     let others =
         [SharedConnections::of(keeper.another()?), SharedConnections::of(keeper.another()?)];
     let options = &parts[0].options;
-    let cache_bytes = options.limits.page_cache_bytes;
-    let cache_bytes =
-        cache_bytes.unwrap_or_else(|| machine::page_cache_bytes(options.limits.memory_bytes_max));
+    let cache_bytes = options.limits.page_cache_bytes();
     let pipeline = Pipeline {
         connect,
         copies,

@@ -36,7 +36,7 @@ const ER_BAD_NULL: u16 = 1048;
 pub(super) struct Chunks<'a, S> {
     filling: &'a Filling<'a>,
     gate: &'a Gate,
-    lanes: &'a ConnectionSet<'a>,
+    connections: &'a ConnectionSet<'a>,
     feed: Mutex<Feed<S>>,
     /// Counts of the run's rows that were read, and of the server's answers.
     pub(super) tally: Tally,
@@ -54,13 +54,13 @@ impl<'a, S: Source> Chunks<'a, S> {
     pub(super) fn new(
         filling: &'a Filling<'a>,
         gate: &'a Gate,
-        lanes: &'a ConnectionSet<'a>,
+        connections: &'a ConnectionSet<'a>,
         feed: Feed<S>,
     ) -> Chunks<'a, S> {
         Chunks {
             filling,
             gate,
-            lanes,
+            connections,
             feed: Mutex::new(feed),
             tally: Tally::new(),
             rows: AtomicU64::new(0),
@@ -79,7 +79,7 @@ impl<'a, S: Source> Chunks<'a, S> {
 
     fn next(&self, chunk: &mut Chunk) -> Result<bool, Stopped> {
         let mut feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.lanes.is_stopped() {
+        if self.connections.is_stopped() {
             return Err(Stopped::Abandoned);
         }
         let more = feed.next(chunk)?;
@@ -150,7 +150,7 @@ impl<'l, 'a, S: Source> StatementConnection<'l, 'a, S> {
     /// Errors: [`Stopped::Unfit`] for whatever the dump's own statements, one after the other, may
     /// yet do otherwise.
     fn send(&mut self, chunk: &Chunk, permit: &Permit<'_>) -> Result<(u64, Changes), Stopped> {
-        let Chunks { filling, gate, lanes, .. } = *self.chunks;
+        let Chunks { filling, gate, connections, .. } = *self.chunks;
         let interrupt = &filling.options.interrupt;
         let lock_wait = Duration::from_secs(u64::from(filling.options.lock_wait_seconds));
         let mut tries = Tries::begin();
@@ -184,7 +184,7 @@ impl<'l, 'a, S: Source> StatementConnection<'l, 'a, S> {
             if tries.are_over(lock_wait) {
                 return Err(refused(error));
             }
-            lanes.again(permit, cause)?;
+            connections.again(permit, cause)?;
             server::reach::sleep(pause, interrupt);
             if connection.session.exec("ROLLBACK").is_err() {
                 self.connection = None;

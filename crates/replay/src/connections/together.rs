@@ -29,7 +29,7 @@ use server::identifier::{digest, quote_text};
 use server::{ConnectOptions, Interrupt, Session};
 use targets::RECONNECT_WAIT;
 
-use super::LANES_MAX;
+use super::CONNECTIONS_MAX;
 use crate::error::Error;
 use crate::journal::Spot;
 
@@ -99,14 +99,14 @@ impl Together {
     ///
     /// Errors: as the server's, and where another connection still has the transaction of that number open.
     pub(super) fn begin(&self, session: &mut Session, number: usize) -> Result<(), Error> {
-        if !session.lock_name(&self.lane_lock(number), OTHERS_WAIT)? {
+        if !session.lock_name(&self.connection_lock(number), OTHERS_WAIT)? {
             return Err(self.others_at_work());
         }
         Ok(session.exec(&format!("XA START {}", self.name(number))).map(drop)?)
     }
 
     /// The lock that a connection's connection holds as long as it lives.
-    fn lane_lock(&self, number: usize) -> String {
+    fn connection_lock(&self, number: usize) -> String {
         let run = format!("{}\0{}", self.table, self.run);
         format!("inrush_{:016x}.{number}", digest(run.as_bytes()))
     }
@@ -120,9 +120,9 @@ impl Together {
     }
 
     /// Waits until no connection of this run is left.
-    fn wait_for_lanes(&self, own: &mut Session) -> Result<(), Error> {
-        let holders: Vec<String> = (0..LANES_MAX)
-            .map(|number| format!("IS_USED_LOCK({})", quote_text(&self.lane_lock(number))))
+    fn wait_for_connections(&self, own: &mut Session) -> Result<(), Error> {
+        let holders: Vec<String> = (0..CONNECTIONS_MAX)
+            .map(|number| format!("IS_USED_LOCK({})", quote_text(&self.connection_lock(number))))
             .collect();
         let holders = format!("SELECT COALESCE({})", holders.join(","));
         let begun = Instant::now();
@@ -142,26 +142,26 @@ impl Together {
     pub(super) fn commit(
         &self,
         own: &mut Session,
-        mut lanes: BTreeMap<usize, Session>,
+        mut sessions: BTreeMap<usize, Session>,
     ) -> Result<(), Error> {
         if !own.lock_name(&self.global, OTHERS_WAIT)? {
-            self.roll_back(lanes);
+            self.roll_back(sessions);
             return Err(self.others_at_work());
         }
-        for (&number, lane) in &mut lanes {
-            let prepared = self.prepare(lane, number);
+        for (&number, session) in &mut sessions {
+            let prepared = self.prepare(session, number);
             if let Err(error) = prepared {
-                self.roll_back(lanes);
+                self.roll_back(sessions);
                 return Err(error.into());
             }
             failpoint::step("replay.prepared");
         }
         let begun = Instant::now();
         let mut is_first = true;
-        while let Some((number, lane)) = lanes.pop_first() {
-            match self.commit_one(lane, number, begun) {
+        while let Some((number, session)) = sessions.pop_first() {
+            match self.commit_one(session, number, begun) {
                 Err(error) if error.is_certain() && is_first => {
-                    self.roll_back(lanes);
+                    self.roll_back(sessions);
                     // The rest of the first one goes. Where this fails, the next replay does it.
                     let _ = self.resolve_locked(own);
                     return Err(error);
@@ -178,26 +178,27 @@ impl Together {
         Ok(())
     }
 
-    pub(super) fn prepare(&self, lane: &mut Session, number: usize) -> server::Result<()> {
+    pub(super) fn prepare(&self, session: &mut Session, number: usize) -> server::Result<()> {
         let name = self.name(number);
-        lane.exec(&format!("XA END {name}"))?;
-        lane.exec(&format!("XA PREPARE {name}")).map(drop)
+        session.exec(&format!("XA END {name}"))?;
+        session.exec(&format!("XA PREPARE {name}")).map(drop)
     }
 
     /// Commits what is prepared, over another connection if its own is lost, or does not tell
     /// whether it was done. `begun`: when all were prepared.
-    fn commit_one(&self, mut lane: Session, number: usize, begun: Instant) -> Result<(), Error> {
+    fn commit_one(&self, mut session: Session, number: usize, begun: Instant) -> Result<(), Error> {
         let sql = format!("XA COMMIT {}", self.name(number));
-        let error = match lane.exec(&sql).and_then(|_| lane.check_in_step()) {
+        let error = match session.exec(&sql).and_then(|_| session.check_in_step()) {
             Ok(()) => return Ok(()),
             Err(error) => error,
         };
         if !error.is_unclear() {
             return Err(error.into());
         }
-        let connect = ConnectOptions { interrupt: Interrupt::default(), ..lane.options().clone() };
+        let connect =
+            ConnectOptions { interrupt: Interrupt::default(), ..session.options().clone() };
         // As long as it is there, no other connection may end its transaction.
-        drop(lane);
+        drop(session);
         let unknown = || server::Error::CommitUnknown(self.table.clone());
         let mut other = server::reach::reach(&connect, RECONNECT_WAIT).map_err(|_| unknown())?;
         let asked = Instant::now();
@@ -219,13 +220,13 @@ impl Together {
     }
 
     /// Takes the rows of all connections back, of number 0 last.
-    pub(super) fn roll_back(&self, lanes: BTreeMap<usize, Session>) {
-        for (number, mut lane) in lanes.into_iter().rev() {
+    pub(super) fn roll_back(&self, sessions: BTreeMap<usize, Session>) {
+        for (number, mut session) in sessions.into_iter().rev() {
             let name = self.name(number);
             // It may have come to its end already. A connection that is gone has taken its rows
             // back, unless it was prepared: then whoever comes next finds it.
-            let _ = lane.exec(&format!("XA END {name}"));
-            let _ = lane.exec(&format!("XA ROLLBACK {name}"));
+            let _ = session.exec(&format!("XA END {name}"));
+            let _ = session.exec(&format!("XA ROLLBACK {name}"));
         }
     }
 
@@ -248,7 +249,7 @@ impl Together {
     }
 
     fn resolve_locked(&self, own: &mut Session) -> Result<Resolved, Error> {
-        self.wait_for_lanes(own)?;
+        self.wait_for_connections(own)?;
         let begun = Instant::now();
         let mut resolved = Resolved::Nothing;
         loop {
@@ -271,7 +272,7 @@ impl Together {
 
     /// Ends what is left of this run, when nobody is at work on it.
     fn end(&self, own: &mut Session) -> Result<Resolved, Error> {
-        self.wait_for_lanes(own)?;
+        self.wait_for_connections(own)?;
         let mut left = self.prepared(&own.query("XA RECOVER")?);
         left.retain(|prepared| prepared.run == self.run);
         let Some(first) = left.last() else { return Ok(Resolved::Nothing) };

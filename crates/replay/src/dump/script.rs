@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use sources::dump::Statement;
+use sql::{Comments, Syntax, classify};
+
 /// Statements in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
@@ -20,6 +23,19 @@ pub struct ScriptStatement {
     pub offset: u64,
     /// Line of the file, from 1.
     pub line: u64,
+}
+
+impl ScriptStatement {
+    /// As a reader of SQL text gives it.
+    pub(crate) fn statement(&self, syntax: Syntax, comments: Comments) -> Statement {
+        Statement {
+            kind: classify(&self.text, syntax, comments),
+            text: self.text.clone(),
+            file: 0,
+            offset: self.offset,
+            line: self.line,
+        }
+    }
 }
 
 impl Script {

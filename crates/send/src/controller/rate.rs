@@ -13,17 +13,17 @@ pub(super) struct Rate {
     level: f64,
     filled_at: Duration,
     /// Assumed size of a chunk before it is known.
-    portion_bytes: f64,
+    chunk_bytes: f64,
 }
 
 impl Rate {
     /// A bucket that has room for one chunk, and holds none.
-    pub(super) fn new(bytes_per_second: u64, portion_bytes: usize) -> Rate {
+    pub(super) fn new(bytes_per_second: u64, chunk_bytes: usize) -> Rate {
         Rate {
             bytes_per_second: bytes_per_second.max(1) as f64,
             level: 0.0,
             filled_at: Duration::ZERO,
-            portion_bytes: portion_bytes as f64,
+            chunk_bytes: chunk_bytes as f64,
         }
     }
 
@@ -41,15 +41,15 @@ impl Rate {
 
     /// A chunk begins. Gives what it took, for [`Rate::settle`].
     pub(super) fn take(&mut self, now: Duration) -> f64 {
-        self.level = self.level_at(now) - self.portion_bytes;
+        self.level = self.level_at(now) - self.chunk_bytes;
         self.filled_at = now;
-        self.portion_bytes
+        self.chunk_bytes
     }
 
     /// A chunk that took `taken` is of `bytes`.
     pub(super) fn settle(&mut self, taken: f64, bytes: u64) {
         self.level += taken - bytes as f64;
-        self.portion_bytes = (bytes as f64).max(1.0);
+        self.chunk_bytes = (bytes as f64).max(1.0);
     }
 
     /// The saved allowance, worth a tenth of a second at most, so that a pause is not followed by a

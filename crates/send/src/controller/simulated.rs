@@ -182,7 +182,7 @@ fn limits(server_cores: Option<usize>) -> Limits {
         tune_batch: false,
         rate_bytes: None,
         lag_max: Duration::from_secs(10),
-        portion_bytes: CHUNK_BYTES as usize,
+        chunk_bytes: CHUNK_BYTES as usize,
     }
 }
 

@@ -80,7 +80,7 @@ impl Tuner {
             statement,
             batch_bytes_max: limits.batch_bytes_max.max(1),
             backoff: Backoff::new(limits.lag_max),
-            rate: limits.rate_bytes.map(|bytes| Rate::new(bytes, limits.portion_bytes)),
+            rate: limits.rate_bytes.map(|bytes| Rate::new(bytes, limits.chunk_bytes)),
             active: 0,
             active_max: 0,
             connection_seconds: 0.0,

@@ -9,7 +9,7 @@ use server::session::{Done, Session, Warning};
 
 use super::trouble::Trouble;
 use super::{
-    ER_DUP_ENTRY, Sender, Sent, WARNINGS_MAX, again_or_failed, internal, late, no_session,
+    ChunkResult, ER_DUP_ENTRY, Sender, WARNINGS_MAX, again_or_failed, internal, late, no_session,
 };
 use crate::retry::{Class, classify};
 use crate::sent_chunk::SentChunk;
@@ -20,7 +20,11 @@ const ER_WARN_DATA_TRUNCATED: u16 = 1265;
 
 impl Sender {
     /// LOAD DATA LOCAL of a whole chunk; false when a row was skipped or a value changed.
-    pub(super) fn load(&mut self, chunk: &mut SentChunk, sent: &mut Sent) -> Result<bool, Trouble> {
+    pub(super) fn load(
+        &mut self,
+        chunk: &mut SentChunk,
+        sent: &mut ChunkResult,
+    ) -> Result<bool, Trouble> {
         let rows = chunk.rows.len() as u64;
         if rows == 0 {
             return Ok(true);

@@ -13,7 +13,7 @@ use super::lines::numbers;
 use super::search::Search;
 use super::trouble::Trouble;
 use super::{
-    Batch, Commit, Sender, Sent, again_or_failed, internal, late, no_session, parameters,
+    Batch, ChunkResult, Commit, Sender, again_or_failed, internal, late, no_session, parameters,
     rejects_of,
 };
 use crate::ledger::Refused;
@@ -49,7 +49,7 @@ impl Sender {
         chunk: &SentChunk,
         batch: Batch,
         is_strict: bool,
-        sent: &mut Sent,
+        sent: &mut ChunkResult,
     ) -> Result<bool, Trouble> {
         sent.entry.rows = 0;
         if chunk.form == Form::Values && !chunk.rows.is_empty() {
@@ -73,7 +73,7 @@ impl Sender {
         chunk: &SentChunk,
         batch: Batch,
         is_strict: bool,
-        sent: &mut Sent,
+        sent: &mut ChunkResult,
     ) -> Result<bool, Trouble> {
         let is_searched = is_strict && self.statements.place.rule == OnDuplicate::Skip;
         let rows_max = if is_searched { IGNORED_ROWS_MAX } else { usize::MAX };
@@ -165,7 +165,7 @@ impl Sender {
         errno: u16,
         message: &str,
         is_duplicate: bool,
-        sent: &mut Sent,
+        sent: &mut ChunkResult,
     ) -> Result<(), Trouble> {
         let raw = chunk.rows[row].raw.clone();
         let message = self.statements.clean(message);

@@ -3,7 +3,6 @@
 use encode::reading;
 use encode::row_keys::KeyReader;
 use job::error::Error;
-use job::stop::Stop;
 use sources::{Rows, Source, SourceExt as _, Visit};
 
 use super::Sorting;
@@ -56,21 +55,12 @@ pub(super) fn look(
         ends: Vec::new(),
     };
     let (mut bytes_seen, mut is_text) = (0, true);
-    let read = reading::read_alone(source, sorting.interrupt, |chunk, batch| {
+    reading::read_start(source, sorting.interrupt, |chunk, batch| {
         bytes_seen += chunk.bytes.len();
         is_text &= batch.is_text();
         batch.visit(chunk, &mut keys);
-        Ok(is_text && keys.ends.len() < ROWS_MAX && bytes_seen < BYTES_MAX)
-    });
-    match read {
-        Ok(()) => {}
-        Err(Stop::Failed(error)) => return Err(error),
-        Err(_) => {
-            sorting.interrupt.check()?;
-            return Err(Error::Internal("reading stopped without a reason".to_owned()));
-        }
-    }
-    source.restart()?;
+        is_text && keys.ends.len() < ROWS_MAX && bytes_seen < BYTES_MAX
+    })?;
     Ok(is_text.then(|| keys.scatter()))
 }
 

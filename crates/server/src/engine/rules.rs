@@ -3,7 +3,7 @@
 use super::Kind;
 
 /// Bytes that an engine counts besides those of a chunk's text: for each row, each of its columns,
-/// and its keys. See [`Rules::portion_bytes_max`].
+/// and its keys. See [`Rules::chunk_bytes_max`].
 const ROW_BYTES: u64 = 64;
 const COLUMN_BYTES: u64 = 16;
 /// An entry of an index, in an engine that keeps rows by keys: two 8-byte numbers, names, the row's key.
@@ -14,7 +14,7 @@ const CERTIFIED_BYTES: u64 = 24;
 /// The most bytes of a byte of text in the engine: in another character set.
 const BYTE_BYTES: u64 = 4;
 /// Least that a chunk is.
-const PORTION_BYTES_MIN: u64 = 1 << 10;
+const CHUNK_BYTES_MIN: u64 = 1 << 10;
 /// Text of which an engine never makes less than a byte: `1234567890` is an INT of four.
 const TEXT_PER_BYTE: u64 = 4;
 
@@ -117,7 +117,7 @@ impl Rules {
     /// An engine counts the row as it keeps it or replicates it, with its keys, so that of short rows it
     /// is many times their text. A row is `fields` bytes of text at least, its separators; more text than
     /// that only makes the rest a smaller part.
-    pub fn portion_bytes_max(&self, fields: usize, columns: usize, indexes: usize) -> Option<u64> {
+    pub fn chunk_bytes_max(&self, fields: usize, columns: usize, indexes: usize) -> Option<u64> {
         let (fields, columns, indexes) = (fields.max(1) as u64, columns as u64, indexes as u64);
         // Whether an index has an entry with the text of its columns once more.
         let (copies, of_index) = match self.kind.has_files() {
@@ -126,7 +126,7 @@ impl Rules {
         };
         let of_row = ROW_BYTES + COLUMN_BYTES * columns + of_index * indexes;
         let times = BYTE_BYTES * copies + of_row.div_ceil(fields);
-        let bytes = self.transaction.map(|limit| (limit.bytes / times).max(PORTION_BYTES_MIN));
+        let bytes = self.transaction.map(|limit| (limit.bytes / times).max(CHUNK_BYTES_MIN));
         // The ledger's row is one of them.
         let rows = self.transaction_rows.map(|(rows, _)| rows.saturating_sub(1).max(1) * fields);
         bytes.into_iter().chain(rows).min()
@@ -186,20 +186,20 @@ mod tests {
     }
 
     #[test]
-    fn portions_leave_room_for_what_the_engine_adds() {
-        assert_eq!(Rules::default().portion_bytes_max(3, 3, 2), None);
+    fn chunks_leave_room_for_what_the_engine_adds() {
+        assert_eq!(Rules::default().chunk_bytes_max(3, 3, 2), None);
         // Four columns of one digit, a key: (64 + 64 + 64) / 4 + 8.
-        assert_eq!(limited(56_000_000).portion_bytes_max(4, 4, 1), Some(1_000_000));
-        assert!(limited(100 << 20).portion_bytes_max(16, 16, 2) > Some(2 << 20));
-        assert!(limited(100 << 20).portion_bytes_max(2, 2, 20) < Some(1 << 20));
+        assert_eq!(limited(56_000_000).chunk_bytes_max(4, 4, 1), Some(1_000_000));
+        assert!(limited(100 << 20).chunk_bytes_max(16, 16, 2) > Some(2 << 20));
+        assert!(limited(100 << 20).chunk_bytes_max(2, 2, 20) < Some(1 << 20));
         // What the input lacks is in the row all the same.
-        assert!(limited(100 << 20).portion_bytes_max(2, 200, 1) < Some(100 << 10));
-        assert_eq!(limited(1).portion_bytes_max(1, 1, 0), Some(PORTION_BYTES_MIN));
+        assert!(limited(100 << 20).chunk_bytes_max(2, 200, 1) < Some(100 << 10));
+        assert_eq!(limited(1).chunk_bytes_max(1, 1, 0), Some(CHUNK_BYTES_MIN));
         let replicated = Rules { kind: Kind::Galera, ..limited(96_000_000) };
-        assert_eq!(replicated.portion_bytes_max(4, 4, 2), Some(2_000_000));
+        assert_eq!(replicated.chunk_bytes_max(4, 4, 2), Some(2_000_000));
         let rows =
             Rules { transaction_rows: Some((5000, "wsrep_max_ws_rows")), ..limited(1 << 40) };
-        assert_eq!(rows.portion_bytes_max(4, 4, 1), Some(4 * 4999));
+        assert_eq!(rows.chunk_bytes_max(4, 4, 1), Some(4 * 4999));
     }
 
     #[test]

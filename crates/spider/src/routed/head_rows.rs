@@ -7,9 +7,8 @@ use encode::partition::{Sample, Unplaced};
 use encode::reading;
 use encode::row_keys::KeyReader;
 use job::error::Error;
-use job::stop::Stop;
 use server::Interrupt;
-use sources::{Rows, Source, SourceExt as _, Visit};
+use sources::{Rows, Source, Visit};
 use values::SqlType;
 use values::decode::Decoder;
 
@@ -51,19 +50,10 @@ pub(crate) fn head_rows(
         key: Vec::new(),
         is_known: true,
     };
-    let read = reading::read_alone(source, interrupt, |chunk, batch| {
+    reading::read_start(source, interrupt, |chunk, batch| {
         batch.visit(chunk, &mut head);
-        Ok(head.is_known && head.rows.len() < head.count)
-    });
-    match read {
-        Ok(()) => {}
-        Err(Stop::Failed(error)) => return Err(error),
-        Err(_) => {
-            interrupt.check()?;
-            return Err(Error::Internal("reading stopped without a reason".to_owned()));
-        }
-    }
-    source.restart()?;
+        head.is_known && head.rows.len() < head.count
+    })?;
     Ok(head.is_known.then_some(head.rows))
 }
 

@@ -12,6 +12,7 @@ use job::report::Report;
 use job::steps::Steps;
 use load::parts;
 use load::places::choose_for_place;
+use send::RowLoad;
 use send::retry::{Cause, Class, classify};
 use server::{ConnectOptions, Session};
 use sources::{Source, SourceExt as _};
@@ -102,9 +103,10 @@ impl Branches {
         let mut session = branch.begin(&mut lock)?;
         Transaction::include(&mut lock, &mut session, Mode::Append)?;
         let prepared = chosen.prepared(options, progress, &memory);
-        let sent =
-            send::run_within(&prepared, connect, destination, &mut lock, source, steps, session)
-                .map_err(|error| held(error, &mut lock))?;
+        let load = RowLoad::new(&prepared, connect, destination);
+        let sent = load
+            .run_within(&mut lock, source, steps, session)
+            .map_err(|error| held(error, &mut lock))?;
         let (mut report, mut session) = (sent.report, sent.session);
         failpoint::hit(&format!("branches.sent.{at}"));
         branch.end_rows(&mut session, report.rows)?;

@@ -21,7 +21,7 @@ use job::report::Report;
 use job::steps::Steps;
 use load::parts;
 use schema::{Column, Method, Table, TableName};
-use send::{Ask, Destination};
+use send::{Destination, RowLoad};
 use server::{ConnectOptions, Session};
 use sources::Source;
 use values::SqlType;
@@ -169,7 +169,7 @@ fn send(
     let mut session_of_rows = session.another()?;
     let mut lock = parts::lock(session, options, None)?;
     let why = why(&way.reasons);
-    let destination = Destination::into_own(&mut lock, Ask::of(options), why.clone())?;
+    let destination = Destination::into_own(&mut lock, why.clone())?;
     session_of_rows.exec("START TRANSACTION")?;
     let prepared = Prepared {
         options,
@@ -181,15 +181,8 @@ fn send(
         why: &why,
         one_partition: None,
     };
-    let within = send::run_within(
-        &prepared,
-        connect,
-        destination,
-        &mut lock,
-        source,
-        steps,
-        session_of_rows,
-    )?;
+    let load = RowLoad::new(&prepared, connect, destination);
+    let within = load.run_within(&mut lock, source, steps, session_of_rows)?;
     let (mut report, mut session) = (within.report, within.session);
     failpoint::hit("head.sent");
     session.exec("COMMIT")?;

@@ -4,7 +4,7 @@ use testkit::TestServerOptions;
 
 use super::*;
 
-fn send(scene: &Scene, form: Form, batch: Batch, lines: &[&str]) -> Result<Sent, Trouble> {
+fn send(scene: &Scene, form: Form, batch: Batch, lines: &[&str]) -> Result<ChunkResult, Trouble> {
     scene.sender().send(&mut chunk(0, form, lines), batch, &mut Notes::default())
 }
 
