@@ -6,13 +6,13 @@ use std::slice;
 use std::time::Duration;
 
 use load::options::{InputOptions, Written};
-use load::{Batches, CommandLine, LoadOptions, LoadPath, Mode, OnDuplicate, Replicas, charset};
+use load::{Batches, CommandLine, LoadOptions, LoadPath, Progress, Replicas, charset};
 use schema::TableName;
 use sources::{Dialect, Preset, is_stdin};
 use terminal::failure::{Failure, REJECTS, USAGE};
 use terminal::{signals, size};
 
-use crate::args::{BatchArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg, WrittenArgs};
+use crate::args::{BatchArgs, LoadArgs, PathArg, WrittenArgs};
 use crate::dialect::{dialect, preset};
 use crate::html::{LoadReport, ReportFile};
 use crate::input::FormatArg;
@@ -197,11 +197,7 @@ pub(crate) fn options_but_ddl(
              --ddl /dev/fd/3 3<FILE",
         ));
     }
-    options.mode = match args.mode.unwrap_or_default() {
-        ModeArg::Insert => Mode::Insert,
-        ModeArg::Append => Mode::Append,
-        ModeArg::Replace => Mode::Replace,
-    };
+    options.mode = args.mode.unwrap_or_default();
     options.path = match args.path {
         PathArg::Auto => LoadPath::Auto,
         PathArg::Direct => LoadPath::Direct,
@@ -263,12 +259,7 @@ pub(crate) fn options_but_ddl(
     options.rows.rejects = args.rejects.clone();
     (options.rows.rejects_max, options.rows.rejects_max_percent) = rejects_max(&args.rejects_max)?;
     options.allow_empty = args.allow_empty;
-    options.rows.on_duplicate = match args.on_duplicate.unwrap_or_default() {
-        OnDuplicateArg::Fail => OnDuplicate::Fail,
-        OnDuplicateArg::Skip => OnDuplicate::Skip,
-        OnDuplicateArg::Replace => OnDuplicate::Replace,
-        OnDuplicateArg::Update => OnDuplicate::Update,
-    };
+    options.rows.on_duplicate = args.on_duplicate.unwrap_or_default();
     options.rows.duplicates = args.duplicates.clone();
     if let Some(threads) = args.threads {
         if threads == 0 {

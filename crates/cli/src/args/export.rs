@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use ::export::ExportPath;
 use clap::{Args, ValueEnum};
 use terminal::connect::ConnectArgs;
 
+use super::words::{Words, words};
 use super::{FormatArgs, WatchArgs, written};
 use crate::input::DialectArg;
 
@@ -28,8 +30,8 @@ pub(crate) struct ExportArgs {
     #[arg(long)]
     pub(crate) no_create: bool,
     /// Method of reading rows.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) path: WayArg,
+    #[arg(long, value_parser = words(PATHS), default_value = "auto")]
+    pub(crate) path: ExportPath,
     /// SQL condition that exported rows meet.
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) condition: Option<String>,
@@ -110,16 +112,15 @@ pub(crate) enum CompressionArg {
     Zstd,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WayArg {
-    /// Choose the fastest method that the table allows.
-    #[default]
-    Auto,
-    /// Read the table's file without the server; writers wait meanwhile.
-    Direct,
-    /// Read by SELECT.
-    Select,
-}
+const PATHS: &Words<ExportPath> = &[
+    ("auto", "Choose the fastest method that the table allows", ExportPath::Auto),
+    (
+        "direct",
+        "Read the table's file without the server; writers wait meanwhile",
+        ExportPath::Direct,
+    ),
+    ("select", "Read by SELECT", ExportPath::Select),
+];
 
 /// How fields of text are cut: as load is told.
 #[derive(Clone, Debug, Default, Args)]
