@@ -14,13 +14,14 @@ use terminal::{signals, size};
 
 use crate::args::{BatchArgs, LoadArgs, PathArg, WrittenArgs};
 use crate::dialect::{dialect, preset};
-use crate::html::{LoadReport, ReportFile};
+use crate::html::ReportFile;
 use crate::input::FormatArg;
 use crate::print::Detail;
-use crate::recorder::Recorder;
 use crate::sniff::option_of;
 use crate::watch::{Totals, Watch};
-use crate::{backup_note, connect, files, guess, input, left_keys, print, proof, sniff, tuned};
+use crate::{
+    backup_note, connect, files, guess, html, input, left_keys, print, proof, sniff, tuned,
+};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, target: &TableName, watch: &Watch) -> Result<u8, Failure> {
@@ -49,16 +50,10 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName, watch: &Watch) -> Result<
         let is_known = proof::may_be_planned(&options);
         Ok(!is_known || spider::plan(Some(server), &options)?.is_direct())
     })?;
-    let outcome = match &args.report {
-        None => spider::load(&server, &options, &*watch.progress()),
-        Some(path) => {
-            let file = ReportFile::create(path, &options, &target.to_string(), &server)?;
-            let recorder = Recorder::new(watch.progress());
-            let outcome = spider::load(&server, &options, &recorder);
-            file.write(&recorder, outcome.as_ref().map(LoadReport::One));
-            outcome
-        }
-    };
+    let report = |path| ReportFile::create(path, &options, &target.to_string(), &server);
+    let file = args.report.as_deref().map(report).transpose()?;
+    let load = |progress: &dyn Progress| spider::load(&server, &options, progress);
+    let outcome = html::recorded(file, watch.progress(), load);
     let mut out = terminal::out();
     match outcome {
         Ok(report) => {
