@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use encode::mapped::Share;
-use load::report::RejectTally;
 use load::several::files::{FileMap, TableFiles, in_folder, shared_folder, tables_of};
 use load::several::{check_several, give_statements};
 use load::{
@@ -358,9 +357,8 @@ fn show_lines(out: &mut impl Write, report: &LinesReport, detail: Detail) -> io:
         return Ok(());
     }
     writeln!(out, "  {} checked first, {} of them bad", count(*lines, "line"), group(*rejects))?;
-    for RejectTally { column, reason, rows } in reasons {
-        let column = column.as_ref().map_or(String::new(), |column| format!("`{column}` "));
-        writeln!(out, "    {}: {column}{reason}", count(*rows, "line"))?;
+    for tally in reasons {
+        writeln!(out, "    {}: {tally}", count(tally.rows, "line"))?;
     }
     match rejects_file {
         Some(file) => {

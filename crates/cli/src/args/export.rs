@@ -157,16 +157,7 @@ pub(crate) struct CutArgs {
 impl CutArgs {
     /// True if no option of the text is set.
     pub(crate) fn are_default(&self) -> bool {
-        let CutArgs { dialect, header, .. } = self;
-        let texts = [
-            &self.fields_terminated_by,
-            &self.fields_enclosed_by,
-            &self.fields_escaped_by,
-            &self.lines_terminated_by,
-            &self.lines_starting_by,
-            &self.null_token,
-        ];
-        dialect.is_none() && !header && texts.into_iter().all(Option::is_none)
+        !self.of_load().cuts_text()
     }
 
     /// The same, said to a load.
