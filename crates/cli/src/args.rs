@@ -13,26 +13,30 @@ mod option_sources;
 mod replay;
 mod tune;
 mod watch;
+mod words;
 mod written;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use load::{Mode, OnDuplicate};
 use terminal::arguments::{check_hosts, parse, refuse_password};
 use terminal::connect::ConnectArgs;
 use terminal::failure::{self, Failure};
 
-pub(crate) use self::export::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
+pub(crate) use self::export::{CompressionArg, ExportArgs, FileFormatArg};
 pub(crate) use self::format::FormatArgs;
 pub(crate) use self::guessed::GuessedArgs;
 pub(crate) use self::help::{CompletionsArgs, HelpArgs};
 pub(crate) use self::job::{JobAction, JobArgs, JobInitArgs};
 pub(crate) use self::jobs::{JobsAction, JobsArgs, ResumeArgs};
 pub(crate) use self::option_sources::is_typed;
-pub(crate) use self::replay::{AsArg, ReplayArgs};
+pub(crate) use self::replay::ReplayArgs;
 pub(crate) use self::tune::{DoctorArgs, TuneArg, TuneArgs, UntestedArgs};
 pub(crate) use self::watch::{ProgressArg, WatchArgs};
+pub(crate) use self::words::word;
+use self::words::{Words, words};
 pub(crate) use self::written::{WrittenArgs, said_of};
 
 /// A bulk loader for InnoDB: builds a table's file outside the server, which imports it.
@@ -156,8 +160,8 @@ pub(crate) struct LoadArgs {
     #[arg(long, conflicts_with = "ddl")]
     pub(crate) create: bool,
     /// Treatment of rows that are in the table [default: insert].
-    #[arg(long, value_enum)]
-    pub(crate) mode: Option<ModeArg>,
+    #[arg(long, value_parser = words(MODES))]
+    pub(crate) mode: Option<Mode>,
     /// Method of loading.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) path: PathArg,
@@ -201,8 +205,8 @@ pub(crate) struct LoadArgs {
     #[arg(long)]
     pub(crate) allow_empty: bool,
     /// Treatment of rows with equal keys, in input order [default: fail].
-    #[arg(long, value_enum)]
-    pub(crate) on_duplicate: Option<OnDuplicateArg>,
+    #[arg(long, value_parser = words(ON_DUPLICATE))]
+    pub(crate) on_duplicate: Option<OnDuplicate>,
     /// File for rows that are skipped as duplicates.
     ///
     /// FILE.reasons.jsonl names the row that each one lost to.
@@ -351,16 +355,12 @@ pub(crate) struct BatchArgs {
     pub(crate) max_lag: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ModeArg {
-    /// Load an empty table.
-    #[default]
-    Insert,
-    /// Add rows to those in the table.
-    Append,
-    /// Replace all rows of the table.
-    Replace,
-}
+/// Words of `--mode`.
+pub(crate) const MODES: &Words<Mode> = &[
+    ("insert", "Load an empty table", Mode::Insert),
+    ("append", "Add rows to those in the table", Mode::Append),
+    ("replace", "Replace all rows of the table", Mode::Replace),
+];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StampArg {
@@ -384,18 +384,25 @@ impl StampArg {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnDuplicateArg {
-    /// Fail the load at the first duplicate.
-    #[default]
-    Fail,
-    /// Skip a row if an earlier row has one of its keys, as LOAD DATA IGNORE does.
-    Skip,
-    /// Replace earlier rows that have one of its keys, as LOAD DATA REPLACE does.
-    Replace,
-    /// Update the earlier row, as INSERT .. ON DUPLICATE KEY UPDATE does.
-    Update,
-}
+/// Words of `--on-duplicate`.
+pub(crate) const ON_DUPLICATE: &Words<OnDuplicate> = &[
+    ("fail", "Fail the load at the first duplicate", OnDuplicate::Fail),
+    (
+        "skip",
+        "Skip a row if an earlier row has one of its keys, as LOAD DATA IGNORE does",
+        OnDuplicate::Skip,
+    ),
+    (
+        "replace",
+        "Replace earlier rows that have one of its keys, as LOAD DATA REPLACE does",
+        OnDuplicate::Replace,
+    ),
+    (
+        "update",
+        "Update the earlier row, as INSERT .. ON DUPLICATE KEY UPDATE does",
+        OnDuplicate::Update,
+    ),
+];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PathArg {

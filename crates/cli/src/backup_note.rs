@@ -2,12 +2,13 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use disk::private;
 
 use load::Report;
 use load::report::backup_note;
+use terminal::state::folder;
 
 /// File in the state folder with the addresses of servers whose users have seen the note, one a line.
 const FILE: &str = "backup-notes";
@@ -36,10 +37,6 @@ pub(crate) fn is_due(state_dir: Option<&Path>, address: &str) -> bool {
         .unwrap_or_default();
     let seen = String::from_utf8_lossy(&seen);
     address != SANDBOX && !seen.lines().any(|line| line == address)
-}
-
-fn folder(state_dir: Option<&Path>) -> PathBuf {
-    state_dir.map_or_else(load::default_state_dir, Path::to_owned)
 }
 
 fn remember(state_dir: Option<&Path>, address: &str) -> io::Result<()> {

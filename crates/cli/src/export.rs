@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use ::export::{Compression, ExportOptions, ExportPath, ExportReport, Format, Place, Split};
+use ::export::{Compression, ExportOptions, ExportReport, Format, Place, Split};
 use columnar::Kind;
 use schema::TableName;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use terminal::plain::Plain;
 use terminal::signals;
 use terminal::size::{self, count, group, show};
 
-use crate::args::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
+use crate::args::{CompressionArg, ExportArgs, FileFormatArg};
 use crate::connect::{self, Into};
 use crate::dialect::dialect;
 use crate::watch::{Totals, Watch};
@@ -193,11 +193,7 @@ fn options(args: &ExportArgs, table: TableName) -> Result<ExportOptions, Failure
     let bytes =
         args.split_size.as_deref().map(|text| size::of_option("--split-size", text)).transpose();
     options.split = Split { rows: args.split_rows, bytes: bytes.map_err(Failure::usage)? };
-    options.way = match args.path {
-        WayArg::Auto => ExportPath::Auto,
-        WayArg::Direct => ExportPath::Direct,
-        WayArg::Select => ExportPath::Select,
-    };
+    options.way = args.path;
     Ok(ExportOptions {
         force: args.force,
         format,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use disk::File;
 use jiff::Zoned;
-use load::{CommandLine, RejectTally, Report, SeveralReport};
+use load::{CommandLine, Progress, RejectTally, Report, SeveralReport};
 use server::ConnectOptions;
 use terminal::failure::Failure;
 use terminal::size::{count, group, show};
@@ -26,6 +26,22 @@ pub(crate) struct ReportFile {
     memory_bytes_max: u64,
     /// Table or database, server, and time of the load.
     place: String,
+}
+
+/// Loads, and writes the report, if there is a file for it.
+pub(crate) fn recorded<R>(
+    file: Option<ReportFile>,
+    progress: Box<dyn Progress + '_>,
+    load: impl FnOnce(&dyn Progress) -> Result<R, load::Error>,
+) -> Result<R, load::Error>
+where
+    for<'r> LoadReport<'r>: From<&'r R>,
+{
+    let Some(file) = file else { return load(&*progress) };
+    let recorder = Recorder::new(progress);
+    let outcome = load(&recorder);
+    file.write(&recorder, outcome.as_ref().map(LoadReport::from));
+    outcome
 }
 
 impl ReportFile {
@@ -168,6 +184,18 @@ impl ReportFile {
 pub(crate) enum LoadReport<'a> {
     One(&'a Report),
     Several(&'a SeveralReport),
+}
+
+impl<'r> From<&'r Report> for LoadReport<'r> {
+    fn from(report: &'r Report) -> LoadReport<'r> {
+        LoadReport::One(report)
+    }
+}
+
+impl<'r> From<&'r SeveralReport> for LoadReport<'r> {
+    fn from(report: &'r SeveralReport) -> LoadReport<'r> {
+        LoadReport::Several(report)
+    }
 }
 
 fn of_one(report: &Report) -> Vec<(&'static str, String)> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use load::{LeftKeys, Report};
 use server::ConnectOptions;
 use terminal::failure::KEYS_LEFT;
+use terminal::state::folder;
 
 /// How long a command that loads something else waits for others who hold a child.
 const WAIT: Duration = Duration::from_secs(1);
@@ -14,8 +15,7 @@ const WAIT: Duration = Duration::from_secs(1);
 /// Has foreign keys that earlier loads left at old tables refer to the new ones, and says so. A
 /// failure is a warning, and stops no command.
 pub(crate) fn carry_over(connect: &ConnectOptions, named: Option<&Path>) {
-    let state_dir = named.map_or_else(::load::default_state_dir, Path::to_owned);
-    let left = match ::load::carry_keys_over(connect, &state_dir, WAIT) {
+    let left = match ::load::carry_keys_over(connect, &folder(named), WAIT) {
         Ok(left) => left,
         // The command itself says so.
         Err(_) => return,

@@ -6,21 +6,22 @@ use std::slice;
 use std::time::Duration;
 
 use load::options::{InputOptions, Written};
-use load::{Batches, CommandLine, LoadOptions, LoadPath, Mode, OnDuplicate, Replicas, charset};
+use load::{Batches, CommandLine, LoadOptions, LoadPath, Progress, Replicas, charset};
 use schema::TableName;
 use sources::{Dialect, Preset, is_stdin};
 use terminal::failure::{Failure, REJECTS, USAGE};
 use terminal::{signals, size};
 
-use crate::args::{BatchArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg, WrittenArgs};
+use crate::args::{BatchArgs, LoadArgs, PathArg, WrittenArgs};
 use crate::dialect::{dialect, preset};
-use crate::html::{LoadReport, ReportFile};
+use crate::html::ReportFile;
 use crate::input::FormatArg;
 use crate::print::Detail;
-use crate::recorder::Recorder;
 use crate::sniff::option_of;
 use crate::watch::{Totals, Watch};
-use crate::{backup_note, connect, files, guess, input, left_keys, print, proof, sniff, tuned};
+use crate::{
+    backup_note, connect, files, guess, html, input, left_keys, print, proof, sniff, tuned,
+};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, target: &TableName, watch: &Watch) -> Result<u8, Failure> {
@@ -49,16 +50,10 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName, watch: &Watch) -> Result<
         let is_known = proof::may_be_planned(&options);
         Ok(!is_known || spider::plan(Some(server), &options)?.is_direct())
     })?;
-    let outcome = match &args.report {
-        None => spider::load(&server, &options, &*watch.progress()),
-        Some(path) => {
-            let file = ReportFile::create(path, &options, &target.to_string(), &server)?;
-            let recorder = Recorder::new(watch.progress());
-            let outcome = spider::load(&server, &options, &recorder);
-            file.write(&recorder, outcome.as_ref().map(LoadReport::One));
-            outcome
-        }
-    };
+    let report = |path| ReportFile::create(path, &options, &target.to_string(), &server);
+    let file = args.report.as_deref().map(report).transpose()?;
+    let load = |progress: &dyn Progress| spider::load(&server, &options, progress);
+    let outcome = html::recorded(file, watch.progress(), load);
     let mut out = terminal::out();
     match outcome {
         Ok(report) => {
@@ -197,11 +192,7 @@ pub(crate) fn options_but_ddl(
              --ddl /dev/fd/3 3<FILE",
         ));
     }
-    options.mode = match args.mode.unwrap_or_default() {
-        ModeArg::Insert => Mode::Insert,
-        ModeArg::Append => Mode::Append,
-        ModeArg::Replace => Mode::Replace,
-    };
+    options.mode = args.mode.unwrap_or_default();
     options.path = match args.path {
         PathArg::Auto => LoadPath::Auto,
         PathArg::Direct => LoadPath::Direct,
@@ -263,12 +254,7 @@ pub(crate) fn options_but_ddl(
     options.rows.rejects = args.rejects.clone();
     (options.rows.rejects_max, options.rows.rejects_max_percent) = rejects_max(&args.rejects_max)?;
     options.allow_empty = args.allow_empty;
-    options.rows.on_duplicate = match args.on_duplicate.unwrap_or_default() {
-        OnDuplicateArg::Fail => OnDuplicate::Fail,
-        OnDuplicateArg::Skip => OnDuplicate::Skip,
-        OnDuplicateArg::Replace => OnDuplicate::Replace,
-        OnDuplicateArg::Update => OnDuplicate::Update,
-    };
+    options.rows.on_duplicate = args.on_duplicate.unwrap_or_default();
     options.rows.duplicates = args.duplicates.clone();
     if let Some(threads) = args.threads {
         if threads == 0 {

@@ -4,9 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use load::report::backup_note;
-use load::{
-    Estimate, LogicalReport, Plan, Refused, RejectTally, Report, Settled, ShardReport, Stage,
-};
+use load::{Estimate, LogicalReport, Plan, Refused, Report, Settled, ShardReport, Stage};
 use serde::Serialize;
 use terminal::failure::JSON_VERSION;
 use terminal::size::{count, group, show};
@@ -253,9 +251,8 @@ const TALLIES_MAX: usize = 10;
 pub(crate) fn rejected(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let (told, rest) =
         report.rejects_by_reason.split_at(report.rejects_by_reason.len().min(TALLIES_MAX));
-    for RejectTally { column, reason, rows } in told {
-        let column = column.as_ref().map_or(String::new(), |column| format!("`{column}` "));
-        writeln!(out, "  rejected {}: {column}{reason}", count(*rows, "row"))?;
+    for tally in told {
+        writeln!(out, "  rejected {}: {tally}", count(tally.rows, "row"))?;
     }
     if !rest.is_empty() {
         let rows = rest.iter().map(|kind| kind.rows).sum();

@@ -166,10 +166,8 @@ impl Progress for Lines {
 
     fn waiting(&self, text: &str) {
         let mut state = held(&self.state);
-        let now = Instant::now();
-        if state.waited.is_none_or(|told| now - told >= LINE_INTERVAL) {
-            state.waited = Some(now);
-            tell!("{:>5} s  {text}", (now - state.started).as_secs());
+        if is_due(&mut state.waited) {
+            tell!("{:>5} s  {text}", state.started.elapsed().as_secs());
         }
     }
 
@@ -200,9 +198,7 @@ impl Progress for Notes {
     fn update(&self, _: Snapshot) {}
 
     fn waiting(&self, text: &str) {
-        let (mut waited, now) = (held(&self.waited), Instant::now());
-        if waited.is_none_or(|told| now - told >= LINE_INTERVAL) {
-            *waited = Some(now);
+        if is_due(&mut held(&self.waited)) {
             tell!("{text}");
         }
     }
@@ -210,6 +206,15 @@ impl Progress for Notes {
     fn note(&self, text: &str) {
         tell!("{text}");
     }
+}
+
+/// True if a wait is to be printed, after the last one that was.
+fn is_due(waited: &mut Option<Instant>) -> bool {
+    let is_due = waited.is_none_or(|told| told.elapsed() >= LINE_INTERVAL);
+    if is_due {
+        *waited = Some(Instant::now());
+    }
+    is_due
 }
 
 /// True if rows are written whose number is unknown.

@@ -73,11 +73,19 @@ pub(crate) fn before_load(
 /// The server with `--untested-server`, and its risk.
 fn accepted(mut server: ConnectOptions) -> Result<ConnectOptions, Failure> {
     server.untested.are_allowed = true;
-    let session = Session::connect(&server)?;
-    if session.version().unfit().is_none() && !session.version().is_tested() {
-        tell!("inrush: warning: {}", prove::risk(&session.version().text));
+    if let Some(risk) = risk(&server)? {
+        tell!("inrush: warning: {risk}");
     }
     Ok(server)
+}
+
+/// The risk of a direct load into a server whose build is accepted; none of a tested build, and of servers that get
+/// their rows sent.
+fn risk(server: &ConnectOptions) -> Result<Option<String>, Failure> {
+    let session = Session::connect(server)?;
+    let version = session.version();
+    let is_risky = version.unfit().is_none() && !version.is_tested();
+    Ok(is_risky.then(|| prove::risk(&version.text)))
 }
 
 /// True if a load can be planned without a reading of its input that is then missing.
@@ -95,10 +103,7 @@ pub(crate) fn foresee(
     let mut server = server.clone();
     if args.untested_server {
         server.untested.are_allowed = true;
-        let session = Session::connect(&server)?;
-        let version = session.version();
-        let is_risky = version.unfit().is_none() && !version.is_tested();
-        let risk = is_risky.then(|| prove::risk(&version.text));
+        let risk = risk(&server)?;
         return Ok((server, risk));
     }
     let note = match prove::look(&server, options, args.server_program.as_deref())? {

@@ -9,7 +9,7 @@ use replay::{As, ReplayOptions};
 use terminal::failure::{FAILED, Failure, REJECTS};
 use terminal::{signals, size};
 
-use crate::args::{AsArg, ReplayArgs};
+use crate::args::ReplayArgs;
 use crate::watch::{Totals, Watch};
 use crate::{connect, files, input, left_keys, print, proof, replay_print};
 
@@ -81,10 +81,7 @@ fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {
     options.exclude.clone_from(&args.exclude);
     options.map_collation =
         args.map_collation.iter().map(|text| collations(text)).collect::<Result<_, _>>()?;
-    options.rows_as = match args.rows_as {
-        AsArg::Rows => As::Rows,
-        AsArg::Statements => As::Statements,
-    };
+    options.rows_as = args.rows_as;
     options.atomic = args.atomic;
     options.force = args.force;
     options.partial = args.partial;

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use encode::mapped::Share;
-use load::report::RejectTally;
 use load::several::files::{FileMap, TableFiles, in_folder, shared_folder, tables_of};
 use load::several::{check_several, give_statements};
 use load::{
@@ -19,11 +18,10 @@ use terminal::signals;
 use terminal::size::{count, group, show};
 
 use crate::args::{LoadArgs, WrittenArgs, said_of};
-use crate::html::{LoadReport, ReportFile};
+use crate::html::{self, ReportFile};
 use crate::job_file::JobFile;
 use crate::load::{check_no_report, detail, options_but_ddl, read_ddl, tell_dialect};
 use crate::print::Detail;
-use crate::recorder::Recorder;
 use crate::watch::{Totals, Watch};
 use crate::{connect, dialect, files, guess, input, left_keys, print, proof, sniff, tuned};
 
@@ -58,16 +56,10 @@ pub(crate) fn run(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, 
         None if args.each => spider::load_each(&server, &tables, progress),
         None => load::load_several(&server, &tables, progress),
     };
-    let report = match &args.report {
-        None => load(&*watch.progress()).map_err(failed)?,
-        Some(path) => {
-            let file = ReportFile::create(path, &tables[0], database, &server)?;
-            let recorder = Recorder::new(watch.progress());
-            let outcome = load(&recorder);
-            file.write(&recorder, outcome.as_ref().map(LoadReport::Several));
-            outcome.map_err(failed)?
-        }
-    };
+    let report = |path| ReportFile::create(path, &tables[0], database, &server);
+    let file = args.report.as_deref().map(report).transpose()?;
+    let outcome = html::recorded(file, watch.progress(), load);
+    let report = outcome.map_err(failed)?;
     watch.totals(Totals { rows: report.rows, bytes: Some(report.bytes), rejected: report.rejects });
     // The rows are in, whether or not anybody can be told.
     print::tell_unprinted("load", show_report(&mut terminal::out(), args, &report));
@@ -365,9 +357,8 @@ fn show_lines(out: &mut impl Write, report: &LinesReport, detail: Detail) -> io:
         return Ok(());
     }
     writeln!(out, "  {} checked first, {} of them bad", count(*lines, "line"), group(*rejects))?;
-    for RejectTally { column, reason, rows } in reasons {
-        let column = column.as_ref().map_or(String::new(), |column| format!("`{column}` "));
-        writeln!(out, "    {}: {column}{reason}", count(*rows, "line"))?;
+    for tally in reasons {
+        writeln!(out, "    {}: {tally}", count(tally.rows, "line"))?;
     }
     match rejects_file {
         Some(file) => {

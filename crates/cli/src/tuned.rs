@@ -7,7 +7,7 @@ use load::LoadPath;
 use serde::Serialize;
 use server::{ConnectOptions, Session};
 use terminal::failure::{FAILED, Failure};
-use terminal::state::state_dir;
+use terminal::state::{folder, state_dir};
 use tune::{Change, Class, Entry, Facts, SettingPlan, Tuned, Wish};
 
 use crate::args::TuneArgs;
@@ -16,8 +16,7 @@ use crate::{connect, left_keys, print};
 /// Restores variables that killed loads of this server left, and says so. A failure is a warning,
 /// and stops no command.
 pub(crate) fn recover(connect: &ConnectOptions, named: Option<&Path>) {
-    let state_dir = named.map_or_else(::load::default_state_dir, Path::to_owned);
-    ::load::recover_settings(connect, &state_dir).iter().for_each(|text| tell!("{text}"));
+    ::load::recover_settings(connect, &folder(named)).iter().for_each(|text| tell!("{text}"));
 }
 
 /// Sets, tells or puts back.

@@ -17,7 +17,7 @@ use job::stop::Stop;
 use sort::{EntryShape, RunStore, StoreOptions};
 use sources::{Source, SourceExt as _};
 
-use crate::locate;
+use crate::locate::DuplicateSearch;
 use crate::old::{OldSource, OldTable, Replaced};
 use crate::space_file::SpaceFile;
 
@@ -140,18 +140,17 @@ impl<'a> Build<'a> {
             Stop::Duplicate(key) => {
                 let careful = self.options.rows.rejects_max > 0;
                 let sequence = self.sequence(careful);
-                let sequence = (&sequence, self.series.zero_is_value);
+                let search = DuplicateSearch {
+                    binding: self.binding,
+                    wanted: &key,
+                    files: &self.options.input.files,
+                    sequence: &sequence,
+                    zero_is_value: self.series.zero_is_value,
+                    extends: self.extends(),
+                    interrupt: &self.options.interrupt,
+                };
                 let mut source = pool::lock(self.source);
-                let interrupt = &self.options.interrupt;
-                let least = if self.extends() { 1 } else { 2 };
-                locate::duplicate(
-                    (self.binding, least),
-                    (&mut **source, &self.options.input.files),
-                    sequence,
-                    &key,
-                    interrupt,
-                )
-                .map_or_else(|stop| stop, Stop::Failed)
+                search.error(&mut **source).map_or_else(|stop| stop, Stop::Failed)
             }
             stop => stop,
         };

@@ -25,52 +25,61 @@ use crate::unique_part::UniquePart;
 /// Rows that are looked for: the two that the message names.
 const ROWS_MAX: usize = 2;
 
-/// The error for two rows with one key: where both are, and what the key is in the input's words. Where
-/// `least` is 1, one of them may be in the table already.
-pub(crate) fn duplicate(
-    (binding, least): (&Binding, usize),
-    (source, files): (&mut dyn Source, &[PathBuf]),
-    (sequence, zero_is_value): (&Sequence, bool),
-    wanted: &DuplicateKey,
-    interrupt: &Interrupt,
-) -> Result<Error, Stop> {
-    let unknown = |reason: String| Error::UnknownDuplicate {
-        index: index_name(binding, wanted.index),
-        reason,
-    };
-    if let Err(error) = source.restart() {
-        return Ok(unknown(error.to_string()));
-    }
-    let indexes = 0..=binding.secondaries.len();
-    let mut search = Search {
-        binding,
-        wanted,
-        files,
-        encoder: Encoder::new(binding),
-        numbering: Numbering::new(sequence, Explicit::new(binding, zero_is_value)),
-        found: Vec::with_capacity(ROWS_MAX),
-        unique_parts: indexes.map(|index| UniquePart::of(binding, index)).collect(),
-        keys_of_first: Vec::new(),
-        index: wanted.index,
-        key_text: String::new(),
-    };
-    reading::read_alone(source, interrupt, |chunk, batch| {
-        batch.visit(chunk, Searching { search: &mut search, chunk })?;
-        Ok(search.found.len() < ROWS_MAX)
-    })?;
-    let index = index_name(binding, search.index);
-    let mut found = search.found.into_iter();
-    match (found.next(), found.next()) {
-        (Some(first), Some(second)) => Ok(Error::Duplicate {
-            index,
-            first: Box::new(first),
-            second: Box::new(second),
-            key: search.key_text,
-        }),
-        (Some(row), None) if least == 1 => {
-            Ok(Error::KeyTaken { index, row: Box::new(row), key: search.key_text })
+/// A search for two rows with one key.
+pub(crate) struct DuplicateSearch<'a> {
+    pub(crate) binding: &'a Binding,
+    pub(crate) wanted: &'a DuplicateKey,
+    pub(crate) files: &'a [PathBuf],
+    pub(crate) sequence: &'a Sequence,
+    /// True if a 0 in the AUTO_INCREMENT column is a value.
+    pub(crate) zero_is_value: bool,
+    /// True if one of the two may be in the table already.
+    pub(crate) extends: bool,
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+impl DuplicateSearch<'_> {
+    /// The error: where both rows are, and what the key is in the input's words.
+    pub(crate) fn error(&self, source: &mut dyn Source) -> Result<Error, Stop> {
+        let DuplicateSearch { binding, wanted, files, sequence, interrupt, .. } = *self;
+        let unknown = |reason: String| Error::UnknownDuplicate {
+            index: index_name(binding, wanted.index),
+            reason,
+        };
+        if let Err(error) = source.restart() {
+            return Ok(unknown(error.to_string()));
         }
-        _ => Ok(unknown("the input changed while it was read".to_owned())),
+        let indexes = 0..=binding.secondaries.len();
+        let mut matcher = KeyMatcher {
+            binding,
+            wanted,
+            files,
+            encoder: Encoder::new(binding),
+            numbering: Numbering::new(sequence, Explicit::new(binding, self.zero_is_value)),
+            found: Vec::with_capacity(ROWS_MAX),
+            unique_parts: indexes.map(|index| UniquePart::of(binding, index)).collect(),
+            keys_of_first: Vec::new(),
+            index: wanted.index,
+            key_text: String::new(),
+        };
+        reading::read_alone(source, interrupt, |chunk, batch| {
+            batch.visit(chunk, MatchedRows { matcher: &mut matcher, chunk })?;
+            Ok(matcher.found.len() < ROWS_MAX)
+        })?;
+        let index = index_name(binding, matcher.index);
+        let mut found = matcher.found.into_iter();
+        match (found.next(), found.next()) {
+            (Some(first), Some(second)) => Ok(Error::Duplicate {
+                index,
+                first: Box::new(first),
+                second: Box::new(second),
+                key: matcher.key_text,
+            }),
+            (Some(row), None) if self.extends => {
+                Ok(Error::KeyTaken { index, row: Box::new(row), key: matcher.key_text })
+            }
+            _ => Ok(unknown("the input changed while it was read".to_owned())),
+        }
     }
 }
 
@@ -100,7 +109,7 @@ fn field_text<R: Row>(binding: &Binding, row: R, clustered_field: usize) -> Stri
     field::written(row, Some(field)).as_deref().map_or_else(|| "NULL".to_owned(), Reject::cut)
 }
 
-struct Search<'a> {
+struct KeyMatcher<'a> {
     binding: &'a Binding,
     wanted: &'a DuplicateKey,
     files: &'a [PathBuf],
@@ -117,20 +126,20 @@ struct Search<'a> {
 }
 
 /// The search in the rows of a chunk.
-struct Searching<'s, 'a> {
-    search: &'s mut Search<'a>,
+struct MatchedRows<'s, 'a> {
+    matcher: &'s mut KeyMatcher<'a>,
     chunk: &'s Chunk,
 }
 
-impl Visit for Searching<'_, '_> {
+impl Visit for MatchedRows<'_, '_> {
     type Output = Result<(), Stop>;
 
     fn rows<R: Rows>(self, rows: R) -> Result<(), Stop> {
-        self.search.take(self.chunk, rows)
+        self.matcher.take(self.chunk, rows)
     }
 }
 
-impl Search<'_> {
+impl KeyMatcher<'_> {
     fn take<R: Rows>(&mut self, chunk: &Chunk, rows: R) -> Result<(), Stop> {
         let encoder = &mut self.encoder;
         // Rows that the load refused have no number.

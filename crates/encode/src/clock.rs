@@ -12,7 +12,7 @@ use values::{ConvertOptions, Converter, SqlType, Zone};
 /// `SYSTEM` is the zone the server was started with, which need not be this process's, and tables of
 /// named zones may be older than ours; so for every week of the years that TIMESTAMP has, and around
 /// each change of the clocks, the server's answer is compared with ours.
-pub fn zone(
+pub(crate) fn zone(
     session: &mut Session,
     facts: &ServerFacts,
     columns: &[Column],

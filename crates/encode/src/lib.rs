@@ -22,7 +22,7 @@
 
 pub mod binding;
 mod block;
-pub mod clock;
+mod clock;
 pub mod column_source;
 pub mod constants;
 pub mod counter;

@@ -20,7 +20,7 @@ pub mod failed;
 pub mod failpoint;
 pub mod jobs;
 pub mod journal;
-pub mod machine;
+mod machine;
 pub mod memory;
 pub mod options;
 pub mod pool;
@@ -37,7 +37,7 @@ pub mod stop;
 pub mod tally;
 pub mod tuning;
 pub mod turn;
-pub mod written;
+mod written;
 
 pub use error::Error;
 pub use memory::Memory;

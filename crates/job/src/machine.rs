@@ -16,7 +16,7 @@ const USAGE_V1: &str = "memory.usage_in_bytes";
 
 /// Memory in bytes, as it was when the process first asked: the least of the machine's, of every control group that
 /// the process is in, and of the limits of its address space (`ulimit -v`, `ulimit -d`).
-pub fn memory_bytes() -> u64 {
+pub(crate) fn memory_bytes() -> u64 {
     static BYTES: OnceLock<u64> = OnceLock::new();
     *BYTES.get_or_init(read_memory_bytes)
 }
@@ -32,7 +32,7 @@ fn read_memory_bytes() -> u64 {
 
 /// Bytes of a file that the page cache can hold for a while: half of what is free on the machine,
 /// and in every control group that the process is in, after the process took `memory_bytes_max`.
-pub fn page_cache_bytes(memory_bytes_max: u64) -> u64 {
+pub(crate) fn page_cache_bytes(memory_bytes_max: u64) -> u64 {
     let machine = meminfo_bytes("MemAvailable:").unwrap_or(0);
     let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let groups = group_files(&own, Path::new(GROUPS));

@@ -1,5 +1,6 @@
 //! The report of a finished load.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -85,6 +86,15 @@ pub struct RejectTally {
     pub reason: String,
     /// How many, each counted by what was seen first in it.
     pub rows: u64,
+}
+
+impl fmt::Display for RejectTally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.column {
+            Some(column) => write!(f, "`{column}` {}", self.reason),
+            None => f.write_str(&self.reason),
+        }
+    }
 }
 
 /// How rows were sent by the paths stream and insert.

@@ -1,6 +1,6 @@
 //! Variables of the server that are set for a load which asks for it, and put back behind it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use face::option::TUNE;
 use server::{ConnectOptions, Flushing, UntestedBuilds};
@@ -27,10 +27,11 @@ pub struct TuningReport {
 }
 
 impl Tuning {
-    /// Sets what the options of a load ask for, of what matters to this way in.
+    /// Sets what the options of a load of these files ask for, of what matters to this path.
     pub fn of_load(
         connect: &ConnectOptions,
         options: &LoadOptions,
+        files: &[PathBuf],
         path: LoadPath,
         what: &str,
     ) -> Tuning {
@@ -39,8 +40,8 @@ impl Tuning {
         if path == LoadPath::Direct {
             return Tuning::default();
         }
-        let bytes = options.input.files.iter().map(|file| plain_bytes(file)).sum::<Option<u64>>();
-        let bytes = bytes.filter(|_| !options.input.files.is_empty());
+        let bytes = files.iter().map(|file| plain_bytes(file)).sum::<Option<u64>>();
+        let bytes = bytes.filter(|_| !files.is_empty());
         let state_dir = &options.state_dir;
         Tuning::begin(connect, &Wish { class, path, bytes, state_dir, what })
     }

@@ -162,7 +162,7 @@ fn judge(
     let Some((command, own)) = command.and_then(|one| Some((one, one.proof.as_ref()?))) else {
         return Ok(KilledLoads::default());
     };
-    let known = Known::read(tables, text, (command, own))?;
+    let known = Known::read(tables, text, command, own)?;
     let mut settled = KilledLoads { clears: !proofs.is_empty(), ..KilledLoads::default() };
     let is_noted = known.last.as_ref().is_some_and(Job::is_unfinished);
     for proof in proofs {
@@ -184,7 +184,7 @@ fn judge(
     }
     settled.is_in = (is_noted || settled.is_proven) && has_rows()?;
     if !settled.is_in && options.mode == Mode::Append {
-        refuse_changed(&known, tables, text, (command, own))?;
+        known.refuse_changed(tables, text)?;
     }
     settled.clears |= settled.is_in;
     settled.job = known.last.filter(|_| settled.is_in);
@@ -194,37 +194,6 @@ fn judge(
         settled.replaced = of_others.filter(|job| job.is_unfinished() && is_other(job)).collect();
     }
     Ok(settled)
-}
-
-/// Refuses to add rows of a table that this command has loaded before other tables of it failed, from files that
-/// were changed since.
-fn refuse_changed(
-    known: &Known,
-    tables: &[LoadOptions],
-    text: &str,
-    (command, own): (&CommandLine, &CommandProof),
-) -> Result<(), Error> {
-    let is_other = |job: &&Job| job.proof().is_some_and(|proof| proof.id != own.id);
-    let is_changed = |job: &&Job| is_other(job) && !is_part(job, tables, command);
-    for job in known.of_target.iter().filter(|job| job.is_part()).filter(is_changed) {
-        let then = job.command().filter(|then| then.is_typed_as(command)).cloned();
-        let then = then.map(|then| then.reading(&own_files(job, tables)));
-        if let Some(changed) = then.and_then(|then| then.changed()) {
-            let quoted = serde_json::to_string(&command.folder).unwrap_or_default();
-            let mut parts = jobs::published(&tables[0].state_dir, &quoted)?;
-            let is_typed = |job: &Job| job.command().is_some_and(|then| then.is_typed_as(command));
-            parts.retain(|job| job.is_part() && is_typed(job));
-            let names: Vec<&str> = parts.iter().map(|job| job.name.as_str()).collect();
-            return Err(Error::Usage(format!(
-                "{changed}; job {} of this command has loaded it into {text} before another table \
-                 failed, so its rows would be added twice: leave the file out, or, if the files are \
-                 new ones, run inrush jobs clean {}, and this command again",
-                job.name,
-                names.join(" ")
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Marks another command's killed job as loaded in its journal, before the proof on the server is removed.
@@ -258,19 +227,22 @@ fn made_ms(session: &mut Session, table: &TableName) -> Result<Option<u64>, Erro
 }
 
 /// Facts from the journals.
-struct Known {
+struct Known<'c> {
+    command: &'c CommandLine,
+    own: &'c CommandProof,
     /// The last job of this command that may have published.
     last: Option<Job>,
     /// Jobs into the same target that may have, the newest first.
     of_target: Vec<Job>,
 }
 
-impl Known {
+impl<'c> Known<'c> {
     fn read(
         tables: &[LoadOptions],
         text: &str,
-        (command, own): (&CommandLine, &CommandProof),
-    ) -> Result<Known, Error> {
+        command: &'c CommandLine,
+        own: &'c CommandProof,
+    ) -> Result<Known<'c>, Error> {
         let quoted = serde_json::to_string(text).unwrap_or_default();
         let mut of_target = jobs::published(&tables[0].state_dir, &quoted)?;
         let is_of_server = |job: &Job| job.proof().is_some_and(|proof| proof.server == own.server);
@@ -280,7 +252,35 @@ impl Known {
         let last = of_target.iter().find(|job| is_own(job) || has_loaded(job)).cloned();
         // One that runs has its rows in, and is about to say so.
         let last = last.filter(|job| job.state != State::Running);
-        Ok(Known { last, of_target })
+        Ok(Known { command, own, last, of_target })
+    }
+
+    /// Refuses to add rows of a table that this command has loaded before other tables of it failed, from files
+    /// that were changed since.
+    fn refuse_changed(&self, tables: &[LoadOptions], text: &str) -> Result<(), Error> {
+        let Known { command, own, .. } = self;
+        let is_other = |job: &&Job| job.proof().is_some_and(|proof| proof.id != own.id);
+        let is_changed = |job: &&Job| is_other(job) && !is_part(job, tables, command);
+        for job in self.of_target.iter().filter(|job| job.is_part()).filter(is_changed) {
+            let then = job.command().filter(|then| then.is_typed_as(command)).cloned();
+            let then = then.map(|then| then.reading(&own_files(job, tables)));
+            if let Some(changed) = then.and_then(|then| then.changed()) {
+                let quoted = serde_json::to_string(&command.folder).unwrap_or_default();
+                let mut parts = jobs::published(&tables[0].state_dir, &quoted)?;
+                let is_typed =
+                    |job: &Job| job.command().is_some_and(|then| then.is_typed_as(command));
+                parts.retain(|job| job.is_part() && is_typed(job));
+                let names: Vec<&str> = parts.iter().map(|job| job.name.as_str()).collect();
+                return Err(Error::Usage(format!(
+                    "{changed}; job {} of this command has loaded it into {text} before another table \
+                     failed, so its rows would be added twice: leave the file out, or, if the files are \
+                     new ones, run inrush jobs clean {}, and this command again",
+                    job.name,
+                    names.join(" ")
+                )));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -167,7 +167,8 @@ fn run(
     let Inspected { mut target, made, mut chosen, copies, settled } = inspected;
     let path = if copies.is_some() { LoadPath::Direct } else { options.path };
     let options = &LoadOptions { path, ..options.clone() };
-    let tuning = Tuning::of_load(connect, options, chosen.path, &load_into(options));
+    let tuning =
+        Tuning::of_load(connect, options, &options.input.files, chosen.path, &load_into(options));
     let mut filling = Filling { connect, options, progress, memory, steps, copies };
     let outcome = filling.fill(&mut chosen, &mut target, source);
     let outcome = outcome.and_then(|filled| filling.publish(&chosen, &mut target, filled));

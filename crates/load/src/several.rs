@@ -46,7 +46,7 @@ use std::time::Instant;
 use encode::input;
 use job::error::Error;
 use job::journal;
-use job::options::{InputOptions, LoadOptions, LoadPath};
+use job::options::{LoadOptions, LoadPath};
 use job::pool;
 use job::progress::{Progress, Stage};
 use job::report::{Report, memory_peak_bytes};
@@ -311,14 +311,11 @@ fn load_all(
     *apart = std::mem::take(&mut inspected.apart);
     note_apart(tables, apart, steps)?;
     let sent = inspected.parts.iter().find(|part| part.chosen.path != LoadPath::Direct);
-    let all =
-        inspected.parts.iter().flat_map(|part| part.options.input.files.iter().cloned()).collect();
+    let files = inspected.parts.iter().flat_map(|part| &part.options.input.files).cloned();
+    let files: Vec<PathBuf> = files.collect();
     let tuning = sent.map_or_else(Tuning::default, |part| {
-        let options = LoadOptions {
-            input: InputOptions { files: all, ..part.options.input.clone() },
-            ..part.options.clone()
-        };
-        Tuning::of_load(connect, &options, part.chosen.path, &run::load_into(&options))
+        let (options, path) = (&part.options, part.chosen.path);
+        Tuning::of_load(connect, options, &files, path, &run::load_into(options))
     });
     let loaded = load_inspected(connect, inspected, told, &mut *steps, progress, &interrupt);
     let _shield = interrupt.shield();

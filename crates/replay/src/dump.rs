@@ -18,7 +18,6 @@ mod tab;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use sources::Dialect;
@@ -26,15 +25,13 @@ use sources::Dialect;
 use crate::error::Error;
 use crate::names::Names;
 
-pub use script::{Script, ScriptStatement};
+pub(crate) use script::Script;
 
 use folder::Folder;
 
 /// A dump as its files.
 #[derive(Clone, Debug)]
-pub struct Dump {
-    /// Who wrote it.
-    pub kind: Kind,
+pub(crate) struct Dump {
     /// Parts of the dump, in their order.
     pub parts: Vec<Part>,
     /// Warnings for the report, a sentence each: that the dump is not complete, or that a part of
@@ -44,36 +41,9 @@ pub struct Dump {
     pub counts: Vec<RowCount>,
 }
 
-/// Who wrote a dump.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// One stream of statements: `mariadb-dump`, `mysqldump`, anything.
-    File,
-    /// A folder of mydumper's.
-    Mydumper,
-    /// A folder of MySQL Shell's `util.dumpInstance`, `dumpSchemas` or `dumpTables`.
-    Shell,
-    /// A folder of `mariadb-dump --tab`: `t.sql` and `t.txt` a table.
-    Tab,
-    /// A folder of `mariadb-dump --dir`: such a folder a database.
-    Dir,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Kind::File => "a file of SQL",
-            Kind::Mydumper => "a folder of mydumper",
-            Kind::Shell => "a folder of MySQL Shell",
-            Kind::Tab => "a folder of mariadb-dump --tab",
-            Kind::Dir => "a folder of mariadb-dump --dir",
-        })
-    }
-}
-
 /// Rows of a table, as the dump itself counts them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RowCount {
+pub(crate) struct RowCount {
     /// The database, as the dump calls it.
     pub database: Vec<u8>,
     /// The table.
@@ -84,7 +54,7 @@ pub struct RowCount {
 
 /// One step of a dump.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub(crate) struct Part {
     /// The database that is the default when it begins, as the dump calls it; None leaves the
     /// session where it is.
     pub database: Option<Vec<u8>>,
@@ -125,7 +95,7 @@ impl Part {
 
 /// The content of a part.
 #[derive(Clone, Debug)]
-pub enum Content {
+pub(crate) enum Content {
     /// Statements, which may be many.
     Sql {
         /// Their files, one after the other, which may be compressed. Those of one table's rows
@@ -150,7 +120,7 @@ impl Content {
 
 /// Rows of one table in delimited files.
 #[derive(Clone, Debug)]
-pub struct TableRows {
+pub(crate) struct TableRows {
     /// The table, in [`Part::database`].
     pub table: Vec<u8>,
     /// The files, in the order of their rows. May be compressed; may be none.
@@ -188,7 +158,7 @@ impl TableRows {
 
 /// Where a field goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FieldColumn {
+pub(crate) struct FieldColumn {
     /// The column; a name that begins with `@` is none, and the field is left out.
     pub name: Vec<u8>,
     /// The coding of the value in the file.
@@ -197,7 +167,7 @@ pub struct FieldColumn {
 
 /// The coding of a value in a delimited file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Coding {
+pub(crate) enum Coding {
     /// The value.
     #[default]
     Plain,
@@ -218,16 +188,11 @@ impl Dump {
     ///
     /// Errors: a folder that cannot be read, that no tool known here wrote, or that lacks what a
     /// complete dump of its tool has and cannot be replayed without.
-    pub fn open(path: &Path, names: &Names) -> Result<Dump, Error> {
+    pub(crate) fn open(path: &Path, names: &Names) -> Result<Dump, Error> {
         let is_folder = std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());
         if !is_folder {
             let part = Part { database: None, content: Content::of(path.to_owned()) };
-            return Ok(Dump {
-                kind: Kind::File,
-                parts: vec![part],
-                warnings: Vec::new(),
-                counts: Vec::new(),
-            });
+            return Ok(Dump { parts: vec![part], warnings: Vec::new(), counts: Vec::new() });
         }
         let folder = Folder::open(path)?;
         if shell::is_shell(&folder) {

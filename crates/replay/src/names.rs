@@ -12,7 +12,7 @@ use crate::options::ReplayOptions;
 
 /// `--tables`, `--exclude` and `--into`.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub(crate) struct Names {
     into: Option<Vec<u8>>,
     tables: Vec<Pattern>,
     exclude: Vec<Pattern>,
@@ -34,7 +34,7 @@ impl Names {
     /// The names selected by the options.
     ///
     /// Errors: a pattern without a table's name.
-    pub fn new(options: &ReplayOptions) -> Result<Names, Error> {
+    pub(crate) fn new(options: &ReplayOptions) -> Result<Names, Error> {
         if let Some(into) = options.into.as_ref().filter(|into| schema::is_system_schema(into)) {
             return Err(Error::Usage(format!(
                 "{}: the database belongs to the server itself; name another one",
@@ -67,7 +67,7 @@ impl Names {
     }
 
     /// True if table (or view) `name`, which the dump has in `database`, is replayed.
-    pub fn takes(&self, database: Option<&[u8]>, name: &[u8]) -> bool {
+    pub(crate) fn takes(&self, database: Option<&[u8]>, name: &[u8]) -> bool {
         // Each is asked, for what is said of those that match nothing.
         let is_in = |patterns: &[Pattern]| {
             patterns.iter().filter(|one| one.matches(database, name, self.ignores_case)).count() > 0
@@ -103,12 +103,12 @@ impl Names {
     }
 
     /// The database that everything goes into.
-    pub fn into(&self) -> Option<&[u8]> {
+    pub(crate) fn into(&self) -> Option<&[u8]> {
         self.into.as_deref()
     }
 
     /// Where goes what the dump has in `database`.
-    pub fn database<'a>(&'a self, database: &'a [u8]) -> &'a [u8] {
+    pub(crate) fn database<'a>(&'a self, database: &'a [u8]) -> &'a [u8] {
         self.into.as_deref().unwrap_or(database)
     }
 

@@ -25,7 +25,7 @@ mod collector;
 mod columns;
 pub mod connections;
 pub mod controller;
-pub mod destination;
+mod destination;
 mod encoder;
 mod ended;
 mod import_file;

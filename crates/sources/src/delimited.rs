@@ -8,7 +8,7 @@
 //! of a chunk, `reader` that for whoever wants rows, `files` one input after the other.
 
 mod blocks;
-pub mod dialect;
+pub(crate) mod dialect;
 mod files;
 mod lexer;
 mod reader;

@@ -66,7 +66,7 @@ mod source;
 
 mod bytes;
 
-pub mod delimited;
+mod delimited;
 
 pub mod json;
 

@@ -13,7 +13,7 @@ pub mod connect;
 pub mod failure;
 pub mod plain;
 pub mod programs;
-pub mod secure;
+mod secure;
 pub mod signals;
 pub mod size;
 pub mod state;

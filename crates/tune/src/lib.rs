@@ -13,21 +13,21 @@
 
 #![forbid(unsafe_code)]
 
-pub mod class;
+mod class;
 pub mod disk_speed;
 pub mod facts;
-pub mod finding;
+mod finding;
 pub mod findings;
 pub mod gain;
 mod guard;
 pub mod host;
-pub mod identity;
-pub mod journal;
+mod identity;
+mod journal;
 mod remnant;
-pub mod setting;
+mod setting;
 pub mod storage;
-pub mod tuned;
-pub mod variable;
+mod tuned;
+mod variable;
 
 pub use class::Class;
 pub use facts::Facts;

@@ -30,7 +30,7 @@ const REDO_LOG: &str = "innodb_redo_log_enabled";
 
 /// The use of the advice on a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub(crate) enum Use {
     /// It is advised, and set for a load.
     Set,
     /// It is set for a load where its class is asked for, and never advised for good.
@@ -41,7 +41,7 @@ pub enum Use {
 
 /// A variable, and what a load wants of it.
 #[derive(Debug)]
-pub struct Variable {
+pub(crate) struct Variable {
     /// Its name.
     pub name: &'static str,
     /// The safety that is given up while it is set.
@@ -89,7 +89,7 @@ const PLAIN: Variable = Variable {
 };
 
 /// All of them, in the order in which they are set; they are put back the other way round.
-pub const ALL: &[Variable] = &[
+pub(crate) const ALL: &[Variable] = &[
     Variable {
         name: "innodb_log_file_size",
         used: Use::Set,
@@ -299,12 +299,12 @@ pub const ALL: &[Variable] = &[
 
 impl Variable {
     /// The one of this name.
-    pub fn named(name: &str) -> Option<&'static Variable> {
+    pub(crate) fn named(name: &str) -> Option<&'static Variable> {
         ALL.iter().find(|variable| variable.name == name)
     }
 
     /// Its current value; none if the server lacks it.
-    pub fn now(&self, facts: &Facts) -> Option<String> {
+    pub(crate) fn now(&self, facts: &Facts) -> Option<String> {
         if self.name == REDO_LOG {
             return facts.redo_log.map(|on| if on { "ON" } else { "OFF" }.to_owned());
         }
@@ -312,7 +312,7 @@ impl Variable {
     }
 
     /// The better value for a load; none if the current one is good, or the variable is missing.
-    pub fn better(&self, facts: &Facts) -> Option<String> {
+    pub(crate) fn better(&self, facts: &Facts) -> Option<String> {
         (self.better)(facts).filter(|_| self.now(facts).is_some())
     }
 
@@ -333,7 +333,7 @@ impl Variable {
     }
 
     /// The statement that sets it.
-    pub fn statement(&self, value: &str) -> String {
+    pub(crate) fn statement(&self, value: &str) -> String {
         match (self.name, value) {
             (REDO_LOG, "OFF") => "ALTER INSTANCE DISABLE INNODB REDO_LOG".to_owned(),
             (REDO_LOG, _) => "ALTER INSTANCE ENABLE INNODB REDO_LOG".to_owned(),
@@ -353,7 +353,7 @@ impl Variable {
     }
 
     /// The question for its value.
-    pub fn question(&self) -> String {
+    pub(crate) fn question(&self) -> String {
         match self.name {
             REDO_LOG => "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'".to_owned(),
             name => format!("SHOW GLOBAL VARIABLES LIKE '{name}'"),

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use ::export::ExportPath;
 use clap::{Args, ValueEnum};
 use terminal::connect::ConnectArgs;
 
+use super::words::{Words, words};
 use super::{FormatArgs, WatchArgs, written};
 use crate::input::DialectArg;
 
@@ -28,8 +30,8 @@ pub(crate) struct ExportArgs {
     #[arg(long)]
     pub(crate) no_create: bool,
     /// Method of reading rows.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) path: WayArg,
+    #[arg(long, value_parser = words(PATHS), default_value = "auto")]
+    pub(crate) path: ExportPath,
     /// SQL condition that exported rows meet.
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) condition: Option<String>,
@@ -110,16 +112,15 @@ pub(crate) enum CompressionArg {
     Zstd,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WayArg {
-    /// Choose the fastest method that the table allows.
-    #[default]
-    Auto,
-    /// Read the table's file without the server; writers wait meanwhile.
-    Direct,
-    /// Read by SELECT.
-    Select,
-}
+const PATHS: &Words<ExportPath> = &[
+    ("auto", "Choose the fastest method that the table allows", ExportPath::Auto),
+    (
+        "direct",
+        "Read the table's file without the server; writers wait meanwhile",
+        ExportPath::Direct,
+    ),
+    ("select", "Read by SELECT", ExportPath::Select),
+];
 
 /// How fields of text are cut: as load is told.
 #[derive(Clone, Debug, Default, Args)]
@@ -156,16 +157,7 @@ pub(crate) struct CutArgs {
 impl CutArgs {
     /// True if no option of the text is set.
     pub(crate) fn are_default(&self) -> bool {
-        let CutArgs { dialect, header, .. } = self;
-        let texts = [
-            &self.fields_terminated_by,
-            &self.fields_enclosed_by,
-            &self.fields_escaped_by,
-            &self.lines_terminated_by,
-            &self.lines_starting_by,
-            &self.null_token,
-        ];
-        dialect.is_none() && !header && texts.into_iter().all(Option::is_none)
+        !self.of_load().cuts_text()
     }
 
     /// The same, said to a load.

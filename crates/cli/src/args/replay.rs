@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use replay::As;
 use terminal::connect::ConnectArgs;
 
+use super::words::{Words, words};
 use super::{StampArg, TuneArg, UntestedArgs, WatchArgs};
 
 #[derive(Clone, Debug, Args)]
@@ -33,8 +35,8 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "FROM=TO")]
     pub(crate) map_collation: Vec<String>,
     /// Treatment of INSERT statements.
-    #[arg(long = "as", value_enum, default_value_t, value_name = "WAY")]
-    pub(crate) rows_as: AsArg,
+    #[arg(long = "as", value_parser = words(ROWS_AS), default_value = "rows", value_name = "WAY")]
+    pub(crate) rows_as: As,
     /// Bytes of a table's rows that are sent in one go [default: 1M].
     #[arg(long, hide = true, value_name = "SIZE")]
     pub(crate) small: Option<String>,
@@ -96,11 +98,7 @@ pub(crate) struct ReplayArgs {
     pub(crate) connect: ConnectArgs,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AsArg {
-    /// Load rows of INSERTs by the fastest method.
-    #[default]
-    Rows,
-    /// Send INSERTs as statements over several connections.
-    Statements,
-}
+const ROWS_AS: &Words<As> = &[
+    ("rows", "Load rows of INSERTs by the fastest method", As::Rows),
+    ("statements", "Send INSERTs as statements over several connections", As::Statements),
+];

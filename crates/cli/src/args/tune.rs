@@ -5,10 +5,12 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
 use tune::Class;
+
+use super::words::{Words, words};
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -43,26 +45,11 @@ pub(crate) struct UntestedArgs {
     pub(crate) server_program: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ClassArg {
-    /// Risk nothing; only the disk is busier.
-    #[default]
-    Safe,
-    /// Risk the last second of commits of all users in a power cut.
-    Relaxed,
-    /// Risk a server that does not start again after a crash.
-    Unsafe,
-}
-
-impl From<ClassArg> for Class {
-    fn from(class: ClassArg) -> Class {
-        match class {
-            ClassArg::Safe => Class::Safe,
-            ClassArg::Relaxed => Class::Relaxed,
-            ClassArg::Unsafe => Class::Unsafe,
-        }
-    }
-}
+const CLASSES: &Words<Class> = &[
+    ("safe", "Risk nothing; only the disk is busier", Class::Safe),
+    ("relaxed", "Risk the last second of commits of all users in a power cut", Class::Relaxed),
+    ("unsafe", "Risk a server that does not start again after a crash", Class::Unsafe),
+];
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TuneArgs {
@@ -71,14 +58,14 @@ pub(crate) struct TuneArgs {
     /// Relaxed and unsafe variables are set only by their name.
     #[arg(
         long,
-        value_enum,
+        value_parser = words(CLASSES),
         value_name = "CLASS",
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "safe",
         conflicts_with_all = ["restore", "show"]
     )]
-    pub(crate) apply: Option<ClassArg>,
+    pub(crate) apply: Option<Class>,
     /// Restore variables that --apply or a killed load has set.
     #[arg(long, conflicts_with = "show")]
     pub(crate) restore: bool,
@@ -103,13 +90,13 @@ pub(crate) struct TuneArg {
     /// Without =CLASS only safe variables are set.
     #[arg(
         long,
-        value_enum,
+        value_parser = words(CLASSES),
         value_name = "CLASS",
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "safe"
     )]
-    pub(crate) tune: Option<ClassArg>,
+    pub(crate) tune: Option<Class>,
 }
 
 impl TuneArg {
@@ -132,13 +119,13 @@ impl TuneArgs {
 static TYPED: LazyLock<HashSet<OsString>> = LazyLock::new(|| std::env::args_os().collect());
 
 /// An option file, a variable or a job file may have been written for another server than this one.
-fn class(option: &str, class: Option<ClassArg>) -> Result<Option<Class>, Failure> {
+fn class(option: &str, class: Option<Class>) -> Result<Option<Class>, Failure> {
     let typed = format!("--{option}={}", Class::Unsafe);
-    if class == Some(ClassArg::Unsafe) && !TYPED.contains(OsStr::new(&typed)) {
+    if class == Some(Class::Unsafe) && !TYPED.contains(OsStr::new(&typed)) {
         return Err(Failure::usage(format!(
             "{typed} works on the command line only: {}",
             Class::Unsafe.risk()
         )));
     }
-    Ok(class.map(Class::from))
+    Ok(class)
 }

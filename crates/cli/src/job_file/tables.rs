@@ -12,7 +12,7 @@ use terminal::failure::Failure;
 use super::JobFile;
 use super::keys;
 use super::node::{Entry, Held, Node};
-use crate::args::LoadArgs;
+use crate::args::{LoadArgs, MODES, ON_DUPLICATE, word};
 
 /// One table of a job file.
 pub(crate) struct JobTable {
@@ -103,8 +103,10 @@ impl JobFile {
         let mut table = JobTable {
             name,
             mapping: Arc::default(),
-            mode: choice(node, "mode", &MODES),
-            on_duplicate: choice(node, "on_duplicate", &ON_DUPLICATE),
+            mode: node.get("mode").and_then(|mode| word(MODES, &mode.text()?)),
+            on_duplicate: node
+                .get("on_duplicate")
+                .and_then(|rule| word(ON_DUPLICATE, &rule.text()?)),
             formats: Vec::new(),
             constants: Vec::new(),
             create: node.get("create").and_then(|create| Some((create.text()?, create.line))),
@@ -311,11 +313,6 @@ fn piece(node: &Node) -> Piece {
         None => Piece::Field(node.text().unwrap_or_default()),
     }
 }
-
-const MODES: [(&str, Mode); 3] =
-    [("insert", Mode::Insert), ("append", Mode::Append), ("replace", Mode::Replace)];
-const ON_DUPLICATE: [(&str, OnDuplicate); 3] =
-    [("fail", OnDuplicate::Fail), ("skip", OnDuplicate::Skip), ("replace", OnDuplicate::Replace)];
 
 /// The meaning of a key's word.
 fn choice<T: Copy>(node: &Node, key: &str, words: &[(&str, T)]) -> Option<T> {

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use crate::dump::folder::{self, Folder};
 use crate::dump::load_data::LoadData;
 use crate::dump::script::Script;
-use crate::dump::{Content, Dump, Kind, Part, RowCount, TableRows};
+use crate::dump::{Content, Dump, Part, RowCount, TableRows};
 use crate::error::Error;
 use crate::names::Names;
 use crate::place::head;
@@ -78,7 +78,7 @@ pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     plan.tables(&databases)?;
     plan.others(&databases)?;
     let counts = plan.counts(&databases);
-    Ok(Dump { kind: Kind::Mydumper, parts: plan.parts, warnings: plan.warnings, counts })
+    Ok(Dump { parts: plan.parts, warnings: plan.warnings, counts })
 }
 
 /// The parts so far.

@@ -7,7 +7,7 @@ use sql::{Comments, Syntax, classify};
 
 /// Statements in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Script {
+pub(crate) struct Script {
     /// The file that they are from; None if a tool's own loader would say them.
     pub path: Option<PathBuf>,
     /// The statements.
@@ -16,7 +16,7 @@ pub struct Script {
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScriptStatement {
+pub(crate) struct ScriptStatement {
     /// Its bytes, without a delimiter.
     pub text: Vec<u8>,
     /// Byte of the (unpacked) file at which it begins.

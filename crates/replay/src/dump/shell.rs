@@ -23,7 +23,7 @@ use sources::dump::SqlReader;
 use sql::StatementKind;
 
 use crate::dump::folder::{self, Folder};
-use crate::dump::{Coding, Content, Dump, FieldColumn, Kind, Part, Script, TableRows};
+use crate::dump::{Coding, Content, Dump, FieldColumn, Part, Script, TableRows};
 use crate::error::Error;
 use crate::names::Names;
 
@@ -65,7 +65,7 @@ pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     plan.databases(&schemas)?;
     plan.tables(&schemas)?;
     plan.others(&schemas);
-    Ok(Dump { kind: Kind::Shell, parts: plan.parts, warnings: plan.warnings, counts: Vec::new() })
+    Ok(Dump { parts: plan.parts, warnings: plan.warnings, counts: Vec::new() })
 }
 
 /// A database of the dump.

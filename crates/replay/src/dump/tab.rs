@@ -24,9 +24,13 @@ use sources::dump::SqlReader;
 use sql::{StatementKind, Syntax, TokenKind, Tokens, quoted};
 
 use crate::dump::folder::{self, Folder};
-use crate::dump::{Coding, Content, Dump, FieldColumn, Kind, Part, Script, TableRows};
+use crate::dump::{Coding, Content, Dump, FieldColumn, Part, Script, TableRows};
 use crate::error::Error;
 use crate::names::Names;
+
+/// The folders, as messages call them.
+const TAB: &str = "a folder of mariadb-dump --tab";
+const DIR: &str = "a folder of mariadb-dump --dir";
 
 /// The definitions do not say it, and come in the order of their names.
 const PRELUDE: &str = "SET FOREIGN_KEY_CHECKS=0";
@@ -58,16 +62,15 @@ pub(super) fn is_dir(folder: &Folder) -> bool {
 pub(super) fn open_tab(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     if names.into().is_none() {
         return Err(Error::Usage(format!(
-            "{} is {}, whose database is unknown; add {}",
+            "{} is {TAB}, whose database is unknown; add {}",
             folder.path.display(),
-            Kind::Tab,
             INTO.with("DATABASE")
         )));
     }
     let mut plan = FolderPlan::new(names);
     let database = database_of(folder)?;
     plan.database(folder, database.as_deref(), false)?;
-    Ok(plan.finish(Kind::Tab))
+    Ok(plan.finish(TAB))
 }
 
 /// The parts of a folder of `mariadb-dump --dir`.
@@ -84,7 +87,7 @@ pub(super) fn open_dir(folder: &Folder, names: &Names) -> Result<Dump, Error> {
         })?;
         plan.database(&inner, Some(&said), true)?;
     }
-    Ok(plan.finish(Kind::Dir))
+    Ok(plan.finish(DIR))
 }
 
 /// A view, and the names in its definition.
@@ -198,7 +201,7 @@ impl<'a> FolderPlan<'a> {
     }
 
     /// Views last, each behind those that it asks for.
-    fn finish(mut self, kind: Kind) -> Dump {
+    fn finish(mut self, folder: &str) -> Dump {
         let mut left = std::mem::take(&mut self.views);
         while !left.is_empty() {
             let waits = |view: &View, left: &[View]| {
@@ -210,10 +213,10 @@ impl<'a> FolderPlan<'a> {
             self.parts.push(Part { database: view.database, content: view.content });
         }
         let warning = format!(
-            "{kind} contains no sequences, routines and events: mariadb-dump prints them instead; its \
+            "{folder} contains no sequences, routines and events: mariadb-dump prints them instead; its \
              rows are read in LOAD DATA's default format"
         );
-        Dump { kind, parts: self.parts, warnings: vec![warning], counts: Vec::new() }
+        Dump { parts: self.parts, warnings: vec![warning], counts: Vec::new() }
     }
 }
 
@@ -313,7 +316,8 @@ fn other_format(head: &[u8]) -> Option<String> {
 /// The name that a file's name stands for; None if it has letters beyond ASCII, which have codes of
 /// their own. Source: `strings/ctype-utf8.c`, `my_mb_wc_filename`.
 fn decoded(name: &[u8]) -> Option<Vec<u8>> {
-    let name = name.strip_suffix(b"@@@").unwrap_or(name);
+    let name = name.strip_suffix(b"/// The parts of a folder of `mariadb-dump --tab`.
+@").unwrap_or(name);
     let mut plain = Vec::with_capacity(name.len());
     let mut rest = name;
     while let Some((&byte, tail)) = rest.split_first() {
@@ -363,7 +367,8 @@ mod tests {
     #[test]
     fn names_of_files_are_the_servers() {
         assert_eq!(decoded(b"a@002db@0060").as_deref(), Some(b"a-b`".as_slice()));
-        assert_eq!(decoded(b"con@@@").as_deref(), Some(b"con".as_slice()));
+        assert_eq!(decoded(b"con/// The parts of a folder of `mariadb-dump --tab`.
+@").as_deref(), Some(b"con".as_slice()));
         assert_eq!(decoded(b"x@1s"), None);
         assert_eq!(decoded(b"x@8868"), None);
     }

@@ -38,7 +38,14 @@ enum Outcome {
     /// The statement cannot refuse, and bent a value or skipped a row for no key.
     Bent,
     /// None is in: one of them is at fault.
-    Refused { errno: u16, message: String, is_duplicate: bool },
+    Refused(Refusal),
+}
+
+/// The server's refusal of a statement.
+struct Refusal {
+    errno: u16,
+    message: String,
+    is_duplicate: bool,
 }
 
 impl Sender {
@@ -96,20 +103,14 @@ impl Sender {
                 }
                 Outcome::Bent if is_strict && count > 1 => search.refused(count, None),
                 Outcome::Bent => return Ok(false),
-                Outcome::Refused { errno, message, is_duplicate } => {
+                Outcome::Refused(refusal) => {
                     if self.options.commit == (Commit::Whole { savepoints: false }) {
-                        return Err(self.refused_for_good(
-                            chunk,
-                            rows,
-                            errno,
-                            message,
-                            is_duplicate,
-                        ));
+                        return Err(self.refused_for_good(chunk, rows, &refusal));
                     }
                     if count > 1 {
-                        search.refused(count, row_named(&message));
+                        search.refused(count, row_named(&refusal.message));
                     } else {
-                        self.refuse(chunk, rows.start, errno, &message, is_duplicate, sent)?;
+                        self.refuse(chunk, rows.start, &refusal, sent)?;
                         search.pass_over();
                     }
                 }
@@ -137,13 +138,11 @@ impl Sender {
         &self,
         chunk: &SentChunk,
         rows: Range<usize>,
-        errno: u16,
-        message: String,
-        is_duplicate: bool,
+        refusal: &Refusal,
     ) -> Trouble {
-        let named = row_named(&message).filter(|row| (1..=rows.len()).contains(row));
-        let message = self.statements.clean(&message);
-        if is_duplicate {
+        let named = row_named(&refusal.message).filter(|row| (1..=rows.len()).contains(row));
+        let message = self.statements.clean(&refusal.message);
+        if refusal.is_duplicate {
             let index = "primary or unique".to_owned();
             return Error::UnknownDuplicate { index, reason: message }.into();
         }
@@ -153,7 +152,8 @@ impl Sender {
             Some(_) => message,
             None => format!("{message}, in this row or one of the next {}", rows.len() - 1),
         };
-        let refused = Refused { begin: raw.start, end: raw.end, errno, message };
+        let (begin, end, errno) = (raw.start, raw.end, refusal.errno);
+        let refused = Refused { begin, end, errno, message };
         Trouble::Rejected(rejects_of(chunk, &[refused], &self.options))
     }
 
@@ -162,14 +162,12 @@ impl Sender {
         &self,
         chunk: &SentChunk,
         row: usize,
-        errno: u16,
-        message: &str,
-        is_duplicate: bool,
+        refusal: &Refusal,
         sent: &mut ChunkResult,
     ) -> Result<(), Trouble> {
         let raw = chunk.rows[row].raw.clone();
-        let message = self.statements.clean(message);
-        if is_duplicate {
+        let message = self.statements.clean(&refusal.message);
+        if refusal.is_duplicate {
             if self.statements.place.rule == OnDuplicate::Skip {
                 sent.entry.duplicates += 1;
                 return Ok(());
@@ -177,7 +175,8 @@ impl Sender {
             let position = Position::of(&chunk.input, raw.start, &self.options.files);
             return Err(Trouble::Duplicate { position, message });
         }
-        sent.entry.refused.push(Refused { begin: raw.start, end: raw.end, errno, message });
+        let (begin, end, errno) = (raw.start, raw.end, refusal.errno);
+        sent.entry.refused.push(Refused { begin, end, errno, message });
         let refused = chunk.rejected.len() + sent.entry.refused.len();
         if refused as u64 > self.options.rejects_max {
             let rejects = rejects_of(chunk, &sent.entry.refused, &self.options);
@@ -223,7 +222,7 @@ impl Sender {
         let count = rows.len() as u64;
         let text = chunk.text_of(rows);
         if text.len() > self.packet_bytes {
-            return Ok(Outcome::Refused {
+            return Ok(Outcome::Refused(Refusal {
                 errno: ER_PACKET_TOO_LARGE,
                 message: format!(
                     "the row takes {} bytes in a statement; the server's max_allowed_packet \
@@ -232,7 +231,7 @@ impl Sender {
                     self.packet_bytes
                 ),
                 is_duplicate: false,
-            });
+            }));
         }
         let begun = Instant::now();
         let done = match chunk.form {
@@ -338,7 +337,8 @@ fn refusal(error: server::Error) -> Result<Outcome, Trouble> {
     let class = classify(&error);
     match (class, error) {
         (Class::Row | Class::Duplicate, server::Error::Statement { errno, message, .. }) => {
-            Ok(Outcome::Refused { errno, message, is_duplicate: class == Class::Duplicate })
+            let is_duplicate = class == Class::Duplicate;
+            Ok(Outcome::Refused(Refusal { errno, message, is_duplicate }))
         }
         (_, error) => Err(again_or_failed(error)),
     }
