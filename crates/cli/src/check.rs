@@ -56,7 +56,6 @@ pub(crate) fn begin_several(args: &LoadArgs, database: &str) -> Result<(Meant, V
     let mut meant = several::meant(args, database)?;
     let visit = visit(args, &mut meant.tables)?;
     files::tell_notes(args, &meant.tables)?;
-    signals::watch(&meant.tables[0].interrupt, signals::UNCHANGED, args.quiet)?;
     Ok((meant, visit))
 }
 
@@ -69,7 +68,6 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
         load::tell_dialect(&options.input.files[0]);
     }
     files::tell_notes(args, slice::from_ref(&options))?;
-    signals::watch(&options.interrupt, signals::UNCHANGED, args.quiet)?;
     Ok((options, visit))
 }
 
@@ -79,6 +77,7 @@ fn visit(args: &LoadArgs, tables: &mut [LoadOptions]) -> Result<Visit, Failure> 
     let visit = connect::existing(&args.connect)?;
     tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, tables)?;
+    signals::watch(&tables[0].interrupt, signals::UNCHANGED, args.quiet)?;
     guess::guess(args, &visit.connect, tables)?;
     Ok(visit)
 }

@@ -39,12 +39,12 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName, watch: &Watch) -> Result<
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, slice::from_mut(&mut options))?;
     ::load::check_types(&server, &options, &args.guessed.types)?;
+    signals::watch(&options.interrupt, signals::LOADED, args.quiet)?;
     guess::guess(args, &server, slice::from_mut(&mut options))?;
     if args.is_verbose() && args.format.dialect.is_none() && !args.create {
         tell_dialect(&options.input.files[0]);
     }
     files::tell_notes(args, slice::from_ref(&options))?;
-    signals::watch(&options.interrupt, signals::LOADED, args.quiet)?;
     let server = proof::before_load(server, &args.untested, &options, |server| {
         let is_known = proof::may_be_planned(&options);
         Ok(!is_known || spider::plan(Some(server), &options)?.is_direct())
