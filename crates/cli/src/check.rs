@@ -21,6 +21,7 @@ const REASONS_MAX: usize = 20;
 
 /// Judges the input, and prints what was found.
 pub(crate) fn run(args: &LoadArgs, into: &connect::Into, watch: &Watch) -> Result<u8, Failure> {
+    load::refuse_unwritten(&["report", "duplicates"])?;
     let report = match (into, &args.job) {
         (connect::Into::Table(target), _) => {
             let (options, visit) = begin(args, target)?;
@@ -52,7 +53,6 @@ fn lines_of_job(args: &LoadArgs, database: &str, watch: &Watch) -> Result<CheckR
 
 /// The same as [`begin`] for several tables.
 pub(crate) fn begin_several(args: &LoadArgs, database: &str) -> Result<(Meant, Visit), Failure> {
-    load::check_no_report(args)?;
     let mut meant = several::meant(args, database)?;
     let visit = visit(args, &mut meant.tables)?;
     files::tell_notes(args, &meant.tables)?;
@@ -61,7 +61,6 @@ pub(crate) fn begin_several(args: &LoadArgs, database: &str) -> Result<(Meant, V
 
 /// The options that rows are judged by, and the server that has the table.
 pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions, Visit), Failure> {
-    load::check_no_report(args)?;
     let mut options = load::options(args, target)?;
     let visit = visit(args, slice::from_mut(&mut options))?;
     if args.is_verbose() && args.format.dialect.is_none() && !args.create {
