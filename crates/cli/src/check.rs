@@ -21,6 +21,7 @@ const REASONS_MAX: usize = 20;
 
 /// Judges the input, and prints what was found.
 pub(crate) fn run(args: &LoadArgs, into: &connect::Into, watch: &Watch) -> Result<u8, Failure> {
+    load::refuse_unwritten(&["report", "duplicates"])?;
     let report = match (into, &args.job) {
         (connect::Into::Table(target), _) => {
             let (options, visit) = begin(args, target)?;
@@ -52,24 +53,20 @@ fn lines_of_job(args: &LoadArgs, database: &str, watch: &Watch) -> Result<CheckR
 
 /// The same as [`begin`] for several tables.
 pub(crate) fn begin_several(args: &LoadArgs, database: &str) -> Result<(Meant, Visit), Failure> {
-    load::check_no_report(args)?;
     let mut meant = several::meant(args, database)?;
     let visit = visit(args, &mut meant.tables)?;
     files::tell_notes(args, &meant.tables)?;
-    signals::watch(&meant.tables[0].interrupt, signals::UNCHANGED, args.quiet)?;
     Ok((meant, visit))
 }
 
 /// The options that rows are judged by, and the server that has the table.
 pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions, Visit), Failure> {
-    load::check_no_report(args)?;
     let mut options = load::options(args, target)?;
     let visit = visit(args, slice::from_mut(&mut options))?;
     if args.is_verbose() && args.format.dialect.is_none() && !args.create {
         load::tell_dialect(&options.input.files[0]);
     }
     files::tell_notes(args, slice::from_ref(&options))?;
-    signals::watch(&options.interrupt, signals::UNCHANGED, args.quiet)?;
     Ok((options, visit))
 }
 
@@ -79,6 +76,7 @@ fn visit(args: &LoadArgs, tables: &mut [LoadOptions]) -> Result<Visit, Failure> 
     let visit = connect::existing(&args.connect)?;
     tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, tables)?;
+    signals::watch(&tables[0].interrupt, signals::UNCHANGED, args.quiet)?;
     guess::guess(args, &visit.connect, tables)?;
     Ok(visit)
 }

@@ -76,11 +76,11 @@ pub(crate) fn tell_notes(args: &LoadArgs, tables: &[LoadOptions]) -> Result<(), 
 fn escaped_quotes(options: &LoadOptions) -> Option<&Path> {
     /// Memory for a look at the file.
     const LOOK_BYTES: u64 = 1 << 20;
-    let InputOptions { files, dialect, encoding, .. } = &options.input;
+    let InputOptions { files, dialect, encoding, kept, .. } = &options.input;
     let quote = dialect.enclosed_by.filter(|_| dialect.escaped_by.is_none())?;
     let path = files.first().filter(|path| remote::plain_bytes(path).is_some())?;
     let temp_dir = &options.limits.temp_dir;
-    let sample = Sample::take(slice::from_ref(path), *encoding, temp_dir, LOOK_BYTES).ok()?;
+    let sample = Sample::take(slice::from_ref(path), kept, *encoding, temp_dir, LOOK_BYTES).ok()?;
     // At the end of a field the backslash is a character, as in "C:\".
     let ends = |byte: u8| {
         byte == quote

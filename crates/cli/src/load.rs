@@ -1,5 +1,6 @@
 //! `inrush load` and `inrush plan`: from what was typed to what it means.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::slice;
@@ -12,7 +13,7 @@ use sources::{Dialect, Preset, is_stdin};
 use terminal::failure::{Failure, REJECTS, USAGE};
 use terminal::{signals, size};
 
-use crate::args::{BatchArgs, LoadArgs, PathArg, WrittenArgs};
+use crate::args::{BatchArgs, LoadArgs, PathArg, WrittenArgs, is_typed};
 use crate::dialect::{dialect, preset};
 use crate::html::ReportFile;
 use crate::input::FormatArg;
@@ -40,12 +41,12 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName, watch: &Watch) -> Result<
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, slice::from_mut(&mut options))?;
     ::load::check_types(&server, &options, &args.guessed.types)?;
+    signals::watch(&options.interrupt, signals::LOADED, args.quiet)?;
     guess::guess(args, &server, slice::from_mut(&mut options))?;
     if args.is_verbose() && args.format.dialect.is_none() && !args.create {
         tell_dialect(&options.input.files[0]);
     }
     files::tell_notes(args, slice::from_ref(&options))?;
-    signals::watch(&options.interrupt, signals::LOADED, args.quiet)?;
     let server = proof::before_load(server, &args.untested, &options, |server| {
         let is_known = proof::may_be_planned(&options);
         Ok(!is_known || spider::plan(Some(server), &options)?.is_direct())
@@ -103,19 +104,20 @@ fn show(out: &mut impl Write, args: &LoadArgs, report: &load::Report) -> std::io
     }
 }
 
-/// Refuses `--report` to what loads nothing.
-pub(crate) fn check_no_report(args: &LoadArgs) -> Result<(), Failure> {
-    match &args.report {
+/// Refuses typed options for files that this command does not write. Option files and variables are for all commands.
+pub(crate) fn refuse_unwritten(options: &[&str]) -> Result<(), Failure> {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    match options.iter().find(|option| is_typed(&typed, option)) {
         None => Ok(()),
-        Some(_) => {
-            Err(Failure::usage("--report is for loads; --json prints the result of this command"))
-        }
+        Some(option) => Err(Failure::usage(format!(
+            "--{option} names a file that this command does not write; --json prints the result"
+        ))),
     }
 }
 
 /// Prints which path a load would take, and why; touches nothing.
 pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
-    check_no_report(args)?;
+    refuse_unwritten(&["report", "metrics"])?;
     let mut options = options(args, target)?;
     files::check_load(args, slice::from_ref(&options))?;
     let plan = match connect::visit(&args.connect)? {

@@ -20,7 +20,7 @@ use terminal::size::{count, group, show};
 use crate::args::{LoadArgs, WrittenArgs, said_of};
 use crate::html::{self, ReportFile};
 use crate::job_file::JobFile;
-use crate::load::{check_no_report, detail, options_but_ddl, read_ddl, tell_dialect};
+use crate::load::{detail, options_but_ddl, read_ddl, refuse_unwritten, tell_dialect};
 use crate::print::Detail;
 use crate::watch::{Totals, Watch};
 use crate::{connect, dialect, files, guess, input, left_keys, print, proof, sniff, tuned};
@@ -97,7 +97,7 @@ fn failed(error: load::Error) -> Failure {
 
 /// Prints what a load would do; touches nothing.
 pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
-    check_no_report(args)?;
+    refuse_unwritten(&["report", "metrics"])?;
     let Meant { mut tables, lines } = meant(args, database)?;
     files::check_load(args, &tables)?;
     let Ok(visit) = connect::visit(&args.connect)? else { return Err(no_tables(database)) };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use columnar::Kind;
 use load::sniff::{SniffOptions, Sniffed, TableSettings};
 use load::{Constant, ConstantValue, LoadOptions, shell_word};
-use sources::{Dialect, Pointer, Preset};
+use sources::{Dialect, KeptPipes, Pointer, Preset};
 use terminal::failure::Failure;
 use terminal::size::{self, count};
 
@@ -214,6 +214,7 @@ fn sniff_options(
         columns: format.columns.clone(),
         encoding,
         charset: format.charset.clone(),
+        kept: KeptPipes::default(),
         temp_dir: temp_dir.to_owned(),
         memory_bytes_max,
         wanted: TableSettings {

@@ -11,10 +11,11 @@ use terminal::size::{count, group};
 use crate::args::LoadArgs;
 use crate::several::Meant;
 use crate::watch::{Totals, Watch};
-use crate::{check, connect, print};
+use crate::{check, connect, load, print};
 
 /// Compares, and prints what differs.
 pub(crate) fn run(args: &LoadArgs, into: &connect::Into, watch: &Watch) -> Result<u8, Failure> {
+    load::refuse_unwritten(&["report", "rejects", "duplicates"])?;
     let target = match into {
         connect::Into::Table(target) => target,
         connect::Into::Database(database) => return several(args, database, watch),

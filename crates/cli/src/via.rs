@@ -2,28 +2,31 @@
 //!
 //! The arguments go there as they were typed: options of the connection and folders are meant as seen from there.
 //! Option files and `INRUSH_` variables are those of the user there. Passwords and the text of `--ddl` go with the
-//! input; options that would write files there are refused.
+//! input; rejected rows, reports and metrics come back into files of this machine.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ::load::{CommandFiles, reasons_path};
 use server::Interrupt;
 use sources::{FoundInput, KeptPipes};
-use ssh::{Address, Client, Upload};
+use ssh::{Address, Client, Upload, WrittenFile};
 use terminal::connect::ask_password;
 use terminal::failure::Failure;
 use terminal::{programs, signals};
 
-use crate::args::LoadArgs;
+use crate::args::{LoadArgs, is_typed};
 use crate::connect::{self, Into};
-use crate::{input, load};
+use crate::{input, load, watch};
 
 /// The arguments by which ssh starts the program on the other machine.
 const ANSWER: [&str; 3] = ["load", "--via", "-"];
 /// The variable by which the program there knows that its input comes by ssh.
 const RECEIVER: &str = "INRUSH_RECEIVER";
+/// Mode of files that may hold rows.
+const PRIVATE: u32 = 0o600;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Becomes the program with the arguments of a load that comes by ssh, if this process was started for one.
@@ -42,14 +45,16 @@ pub(crate) fn receive(args: &mut LoadArgs) -> Result<(), Failure> {
     if std::env::var_os(RECEIVER).is_none() {
         return Ok(());
     }
-    let received = ssh::host::receive().map_err(receiving)?;
+    let mut received = ssh::host::receive().map_err(receiving)?;
     args.via = None;
-    args.files = vec![received.name];
-    args.connect.sent_password = received.password;
+    args.files = vec![received.name.clone()];
+    args.connect.sent_password = received.password.take();
     if received.schema.is_some() {
         args.ddl = None;
-        args.sent_ddl = received.schema;
+        args.sent_ddl = received.schema.take();
     }
+    let temp_dir = args.temp_dir.clone();
+    received.return_files(temp_dir.unwrap_or_else(::load::options::default_temp_dir));
     Ok(())
 }
 
@@ -60,7 +65,11 @@ fn receiving(error: std::io::Error) -> Failure {
 /// Loads by the program on the machine `via`.
 pub(crate) fn run(args: &LoadArgs, via: &str) -> Result<u8, Failure> {
     let address = Address::parse(via).map_err(|wrong| Failure::usage(format!("--via {wrong}")))?;
-    refuse_files(args, &address)?;
+    if args.job.is_some() {
+        return Err(Failure::usage(format!(
+            "--via does not send job files (-c); type its options, or run inrush on {address}"
+        )));
+    }
     if matches!(connect::into(&args.into)?, Into::Database(_)) {
         return Err(Failure::usage("--via loads one table: --into DB.TABLE is expected"));
     }
@@ -68,6 +77,7 @@ pub(crate) fn run(args: &LoadArgs, via: &str) -> Result<u8, Failure> {
         Failure::usage("--via needs the program ssh in the PATH; install the client of OpenSSH")
     })?;
     let input = input(args, &address)?;
+    let written = written(args, &input)?;
     let schema = args.ddl.as_deref().map(load::read_ddl).transpose()?;
     let interrupt = Interrupt::default();
     let client =
@@ -80,7 +90,7 @@ pub(crate) fn run(args: &LoadArgs, via: &str) -> Result<u8, Failure> {
     };
     signals::watch(&interrupt, signals::LOADED, args.quiet)?;
     let arguments = std::env::args_os().skip(1).collect();
-    client.load(Upload { arguments, password, schema, input }, &interrupt)
+    client.load(Upload { arguments, password, schema, written, input }, &interrupt)
 }
 
 /// The refusal of `--via` by commands that load nothing.
@@ -90,28 +100,44 @@ pub(crate) fn refusal() -> Failure {
     )
 }
 
-/// Refuses options that name files, which would be read or written on the other machine.
-fn refuse_files(args: &LoadArgs, address: &Address) -> Result<(), Failure> {
-    if args.job.is_some() {
-        return Err(Failure::usage(format!(
-            "--via does not send job files (-c); type its options, or run inrush on {address}"
-        )));
-    }
-    let written = [
-        ("--rejects", &args.rejects),
-        ("--duplicates", &args.duplicates),
-        ("--report", &args.report),
-        ("--metrics", &args.watch.metrics),
+/// Files that the load writes on this machine.
+///
+/// Errors: a file that cannot be written or is read too; an option that is not typed, and so not sent.
+fn written(args: &LoadArgs, input: &FoundInput) -> Result<Vec<WrittenFile>, Failure> {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let mut files = CommandFiles::new();
+    files.reads("the input", input.path());
+    args.ddl.iter().for_each(|path| files.reads("--ddl", path));
+    let options = [
+        ("--rejects", &args.rejects, true),
+        ("--duplicates", &args.duplicates, true),
+        ("--report", &args.report, false),
+        ("--metrics", &args.watch.metrics, false),
     ];
-    // These are streams of this machine.
-    let is_file = |file: &PathBuf| !["/dev/stdout", "/dev/null"].map(Path::new).contains(&&**file);
-    match written.into_iter().find(|(_, file)| file.as_ref().is_some_and(is_file)) {
-        Some((option, _)) => Err(Failure::usage(format!(
-            "{option} cannot write a file here with --via; /dev/stdout prints rejected or duplicate rows, and for a \
-             file run inrush on {address}"
-        ))),
-        None => Ok(()),
+    let mut written = Vec::new();
+    for (option, path, has_reasons) in options {
+        // These are streams of this machine.
+        let is_file =
+            |path: &&PathBuf| !["/dev/stdout", "/dev/null"].map(Path::new).contains(&&***path);
+        let Some(path) = path.as_ref().filter(is_file) else { continue };
+        if !is_typed(&typed, option.trim_start_matches('-')) {
+            return Err(Failure::usage(format!(
+                "{option} of an option file or a variable is not sent with --via; type the option"
+            )));
+        }
+        let mode = if option == "--metrics" { watch::METRICS_MODE } else { PRIVATE };
+        let reasons = has_reasons.then(|| reasons_path(path));
+        for path in [path.clone()].into_iter().chain(reasons) {
+            let wrong = |error| Failure::usage(format!("{option} {}: {error}", path.display()));
+            ssh::returned::check(&path).map_err(wrong)?;
+            files.writes(option, &path);
+            written.push(WrittenFile { option, path, mode });
+        }
     }
+    files.writes_streams();
+    files.check()?;
+    args.watch.metrics.as_deref().map_or(Ok(()), watch::check_metrics)?;
+    Ok(written)
 }
 
 /// The only input.

@@ -24,6 +24,7 @@ use terminal::failure::{Failure, HUNG_UP, REJECTS};
 use self::meter::Meter;
 pub(crate) use self::meter::Totals;
 use self::metrics::MetricsFile;
+pub(crate) use self::metrics::{METRICS_MODE, check as check_metrics};
 use crate::args::{ProgressArg, WatchArgs};
 use crate::{progress, replay_progress};
 

@@ -129,12 +129,49 @@ fn files_that_cannot_be_read_are_named() {
     assert_eq!(desk.files(), desk.server.database_files(&["t"]));
 }
 
+/// The first bytes of a pipe show what those of a file would, and are loaded.
+#[test]
+fn a_pipe_is_guessed_as_a_file_is() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, day DATE, name VARCHAR(20))");
+    let rows = (1..=40_000).map(|id| format!("{id};31.12.2026;\"a;{id}\"\n"));
+    let text = ["id;day;name\n".to_owned(), rows.collect()].concat();
+    let words = "/dev/stdin is read with --dialect csv --fields-terminated-by ';' --header --format-of day=%d.%m.%Y";
+    for path in ["direct", "stream", "insert"] {
+        let more = ["--mode", "replace", "--path", path];
+        let loaded = desk.pipe("t", text.as_bytes(), &more);
+        assert!(loaded.done().err.contains(words), "{loaded:?}");
+        let sums = "SELECT COUNT(*), SUM(id), MIN(day), MAX(name) FROM t";
+        assert_eq!(desk.rows(sums), ["40000|800020000|2026-12-31|a;9999"], "{path}");
+    }
+    // Packed, and to compare.
+    let mut packed = Vec::new();
+    let mut gzip = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::fast());
+    gzip.write_all(text.as_bytes()).unwrap();
+    gzip.finish().unwrap();
+    desk.pipe("t", &packed, &["--mode", "replace"]).done();
+    let file = desk.home.file("packed", packed);
+    for words in [&["check", "-", "--mode", "replace"][..], &["verify", "-"]] {
+        let mut command = desk.home.inrush(words);
+        command.args(["--user", "root", "--into", &desk.table("t"), "--socket"]);
+        command.arg(desk.server.socket());
+        let mut cat = std::process::Command::new("cat");
+        let mut cat = cat.arg(&file).stdout(Stdio::piped()).spawn().unwrap();
+        run(command.stdin(cat.stdout.take().unwrap())).done();
+        cat.wait().unwrap();
+    }
+    let told = desk.pipe("t", text.as_bytes(), &["--mode", "replace", "--no-guess"]);
+    told.refused(1, &["line 1", "1 field; 3 expected"]);
+    assert_eq!(desk.home.temp_files(), [""; 0]);
+}
+
 /// A writer that says nothing does not keep Ctrl-C waiting.
 #[test]
 fn a_silent_pipe_can_be_interrupted() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE TABLE t (a INT PRIMARY KEY)");
     let mut command = desk.home.load(desk.server, &desk.table("t"), "-".as_ref());
+    command.arg("--no-guess");
     let mut child = start(command.stdin(Stdio::piped()));
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"1\n2\n").unwrap();
@@ -176,7 +213,7 @@ fn no_room_to_keep_a_pipe_is_said_with_what_to_do() {
         drop(writer);
         let mut command = desk.home.load(desk.server, &desk.table("t"), "-".as_ref());
         // The header is waited for, so that the order of operations is always the same.
-        command.args(["--header", "--mode", "replace"]).env(fault.0, fault.1);
+        command.args(["--header", "--no-guess", "--mode", "replace"]).env(fault.0, fault.1);
         run(command.stdin(Stdio::from(reader)))
     };
     load(("INRUSH_FAULT_LOG", log.as_os_str())).done();

@@ -31,12 +31,12 @@ fn a_file_is_loaded_by_the_program_on_another_machine() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(b"id,name\n3,c\n").unwrap();
     fs::write(&packed, gzip.finish().unwrap()).unwrap();
-    let append = ["--mode", "append", "--header"];
+    let append = ["--mode", "append"];
     let json = run(machine.load("t").arg(&packed).args(append).arg("--json"));
     let report: serde_json::Value = serde_json::from_str(&json.done().out).unwrap();
     assert_eq!(report["rows"], 1, "{report}");
     let mut piped = machine.load("t");
-    let piped = piped.arg("-").args(append).args(["--dialect", "csv"]).stdin(Stdio::piped());
+    let piped = piped.arg("-").args(append).stdin(Stdio::piped());
     let mut piped = start(piped);
     piped.stdin.take().unwrap().write_all(b"name,id\nd,4\n").unwrap();
     finish(piped).done();
@@ -75,6 +75,64 @@ fn errors_name_the_file_and_the_line_of_this_machine() {
     machine.has_rows("t", "1a");
     let checked = run(machine.load("t").args(["bad.csv", "--no-guess", "--dry-run"]));
     assert!(checked.code() != 0 && checked.out.contains("bad.csv line 2"), "{checked:?}");
+    machine.leaves_nothing();
+}
+
+#[test]
+fn files_of_a_load_are_written_on_this_machine() {
+    let Some(mut machine) = Machine::new() else { return };
+    machine.desk.exec("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9))");
+    let rows: String = (1..=20_000).map(|id| format!("{id},a\nx{id},b\n{id},c\n")).collect();
+    machine.desk.home.file("in.csv", rows);
+    let home = machine.desk.home.path().to_owned();
+    let read = |name: &str| fs::read_to_string(home.join(name)).unwrap();
+    let options = [
+        ["--on-duplicate", "skip"],
+        ["--rejects-max", "100%"],
+        ["--rejects", "bad.csv"],
+        ["--duplicates", "double.csv"],
+        ["--report", "page.html"],
+        ["--metrics", "x.prom"],
+    ];
+    let loaded = run(machine.load("t").arg("in.csv").args(options.concat()));
+    assert_eq!(loaded.code(), 3, "{loaded:?}");
+    assert!(loaded.out.contains("bad.csv"), "{loaded:?}");
+    assert_eq!(machine.desk.rows("SELECT COUNT(*), MAX(name) FROM t"), ["20000|a"]);
+    for (name, row) in [("bad.csv", "x1,b\n"), ("double.csv", "1,c\n")] {
+        let text = read(name);
+        assert!(text.lines().count() == 20_000 && text.starts_with(row), "{name}: {}", text.len());
+        let reasons = read(&format!("{name}.reasons.jsonl"));
+        assert_eq!(reasons.lines().count(), 20_000, "{name}");
+        let first: serde_json::Value =
+            serde_json::from_str(reasons.lines().next().unwrap()).unwrap();
+        assert_eq!(first["file"], "in.csv", "{first}");
+    }
+    assert!(read("page.html").ends_with("</html>\n"));
+    assert!(read("x.prom").contains("inrush_exit_status{") && read("x.prom").contains(" 3\n"));
+    // Files that are there are replaced, also by a load that fails and by one that loads nothing.
+    machine.desk.home.file("in.csv", "1,a\ny,b\n");
+    for (more, code) in [(&["--dry-run"][..], 3), (&[], 1)] {
+        let options = ["--no-guess", "--mode", "replace", "--rejects", "bad.csv"];
+        let ended = run(machine.load("t").arg("in.csv").args(options).args(more));
+        assert_eq!(ended.code(), code, "{ended:?}");
+        assert_eq!(read("bad.csv"), "y,b\n", "{ended:?}");
+    }
+    let names = fs::read_dir(&home).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(names.map(|name| name.into_string().unwrap()).all(|name| !name.ends_with(".part")));
+    // One that cannot be written stops the load, and says so.
+    fs::remove_file(home.join("bad.csv")).unwrap();
+    let script = format!(
+        "rm -f {0}/bad.csv; mkdir {0}/bad.csv; exec {1} \"$@\"",
+        home.display(),
+        env!("CARGO_BIN_EXE_inrush")
+    );
+    machine.has_program("inrush", &script);
+    let options = ["--no-guess", "--rejects", "bad.csv", "--rejects-max", "1", "--mode", "replace"];
+    let failed = run(machine.load("t").arg("in.csv").args(options));
+    assert_eq!(failed.code(), 1, "{failed:?}");
+    let words =
+        "writing --rejects bad.csv: it is a directory; name a file; `inrush jobs` on 127.0.0.1";
+    assert!(failed.err.contains(words), "{failed:?}");
     machine.leaves_nothing();
 }
 

@@ -18,6 +18,7 @@ mod no_faults;
 mod open_files;
 pub mod output;
 pub mod private;
+pub mod returned;
 pub mod size;
 mod temp_folder;
 #[cfg(feature = "faults")]

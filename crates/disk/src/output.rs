@@ -4,6 +4,7 @@
 //! no file, or a plain one                 a new file of mode 0600, which takes the name at once
 //! a device, the standard output or error  written to as it is
 //! a link, a pipe, a folder                refused
+//! a name of another machine               see `returned`
 //! ```
 //!
 //! The folder may belong to somebody else, who may put anything under the name, before and meanwhile. So no
@@ -21,7 +22,7 @@ use std::time::SystemTime;
 
 use rustix::fs::{FileType, Stat};
 
-use crate::{File, Folder};
+use crate::{File, Folder, returned};
 
 /// Names of the standard output and of the standard error.
 const STDOUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
@@ -47,13 +48,19 @@ pub fn is_stream(path: &Path) -> bool {
 ///
 /// Errors: as [`create`].
 pub fn check(path: &Path) -> io::Result<()> {
-    find(path).map(drop)
+    match returned::has(path) {
+        true => Ok(()),
+        false => find(path).map(drop),
+    }
 }
 
 /// Begins the file at `path`, empty, in place of a plain file that has the name.
 ///
 /// Errors: the system's; `InvalidInput` with a sentence about a name that is no plain file's.
 pub fn create(path: &Path, what: &'static str) -> io::Result<File> {
+    if let Some(file) = returned::create(path, what) {
+        return file;
+    }
     match find(path)? {
         Place::Stdout => shared(io::stdout().as_fd(), what),
         Place::Stderr => shared(io::stderr().as_fd(), what),
@@ -73,24 +80,82 @@ pub fn create(path: &Path, what: &'static str) -> io::Result<File> {
 ///
 /// Errors: as [`create`], which also writes to devices.
 pub fn replace(path: &Path, bytes: &[u8], mode: u32, what: &'static str) -> io::Result<()> {
-    let Place::File(folder, name) = find(path)? else {
-        return Err(refused("it is not a file"));
-    };
-    let made = unused_name();
-    let write = || {
-        let mut file = folder.create(&made, mode, what)?;
+    if let Some(sent) = returned::replace(path, bytes) {
+        return sent;
+    }
+    let mut new = NewFile::create(path, mode, what)?;
+    new.file().write_all(bytes)?;
+    new.take_name()
+}
+
+/// Makes the name of a file durable, unless its folder may be written to and not be read.
+///
+/// Errors: the system's.
+pub fn sync_name(path: &Path, what: &'static str) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match crate::sync_folder(folder.unwrap_or(Path::new(".")), what) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        synced => synced,
+    }
+}
+
+/// A file that takes its name when it is complete. It is removed if it is dropped before.
+#[derive(Debug)]
+pub struct NewFile {
+    folder: Folder,
+    name: OsString,
+    /// The name until then; empty behind it.
+    made: OsString,
+    file: File,
+    what: &'static str,
+}
+
+impl NewFile {
+    /// Begins the file of this mode for `path`.
+    ///
+    /// Errors: as [`create`], which also writes to devices.
+    pub fn create(path: &Path, mode: u32, what: &'static str) -> io::Result<NewFile> {
+        let Place::File(folder, name) = find(path)? else {
+            return Err(refused("it is not a file"));
+        };
+        let made = unused_name();
+        let file = folder.create(&made, mode, what)?;
+        let new = NewFile { folder, name, made, file, what };
         // The mask of the process may be narrower.
-        file.set_permissions(Permissions::from_mode(mode))?;
-        file.write_all(bytes)?;
-        folder.rename(&made, &name, what)
-    };
-    write().inspect_err(|_| drop(folder.remove(&made, what)))
+        new.file.set_permissions(Permissions::from_mode(mode))?;
+        Ok(new)
+    }
+
+    /// The file, to be written.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Gives it its name. Not durable.
+    ///
+    /// Errors: the system's.
+    pub fn take_name(mut self) -> io::Result<()> {
+        self.folder.rename(&self.made, &self.name, self.what)?;
+        self.made.clear();
+        Ok(())
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if !self.made.is_empty() {
+            let _ = self.folder.remove(&self.made, self.what);
+        }
+    }
 }
 
 /// The first bytes of the plain file at `path`, at most `len`; None if there is no file.
 ///
 /// Errors: the system's; `InvalidInput` with a sentence about a name that is no plain file's.
 pub fn head(path: &Path, len: u64, what: &'static str) -> io::Result<Option<Vec<u8>>> {
+    if returned::has(path) {
+        return Ok(None);
+    }
     let Place::File(folder, name) = find(path)? else {
         return Err(refused("it is not a file"));
     };

@@ -22,6 +22,7 @@ pub(crate) fn run(bytes: &[u8]) {
         columns: None,
         encoding: Encoding::ByMark,
         charset: None,
+        kept: Default::default(),
         temp_dir: folder.path().to_owned(),
         memory_bytes_max: 1 << 30,
         trim: false,

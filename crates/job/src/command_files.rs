@@ -131,10 +131,10 @@ impl NamedFile {
     }
 }
 
-/// None of a device, a pipe, a folder, an output stream, and of a file that nobody can look at.
+/// None of a device, a pipe, a folder, an output stream, a file of another machine, and of one that nobody can look at.
 fn identity(path: &Path) -> Option<Identity> {
     // Whoever names an output stream wants to share it.
-    if disk::output::is_stream(path) {
+    if disk::output::is_stream(path) || disk::returned::has(path) {
         return None;
     }
     if is_stdin(path) {

@@ -258,6 +258,9 @@ pub fn files_of(tables: &[LoadOptions]) -> CommandFiles {
 
 /// Refuses a file for rows that are not loaded where it cannot be made.
 fn check_log(option: OptionName, path: &Path) -> Result<(), Error> {
+    if disk::returned::has(path) {
+        return Ok(());
+    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     check_folder(&format!("the folder of {option}"), folder.unwrap_or(Path::new(".")))?;
     match path.is_dir() {

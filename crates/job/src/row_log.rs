@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use disk::{File, output};
+use disk::{File, output, returned};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -121,19 +121,18 @@ impl RowLog {
     }
 
     /// Waits until everything is on the disk, names included: the rows are in no table, so these
-    /// files are all there is of them, and the table outlives a power cut.
+    /// files are all there is of them, and the table outlives a power cut. Files of another machine are sent there.
     pub fn flush(&mut self) -> Result<(), Error> {
         flush(&mut self.rows).map_err(Error::io(self.kind.writing(), &self.rows_path))?;
         let reasons = flush(&mut self.reasons);
         reasons.map_err(Error::io("writing the reasons file", &self.reasons_path))?;
-        let folder = self.rows_path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        match disk::sync_folder(folder.unwrap_or(Path::new(".")), self.kind.what()) {
-            // A folder that may be written to and not be read cannot be opened for it.
-            Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {
-                Err(Error::io(self.kind.writing(), &self.rows_path)(error))
+        let synced = match returned::has(&self.rows_path) {
+            true => {
+                returned::send(&self.rows_path).and_then(|()| returned::send(&self.reasons_path))
             }
-            _ => Ok(()),
-        }
+            false => output::sync_name(&self.rows_path, self.kind.what()),
+        };
+        synced.map_err(Error::io(self.kind.writing(), &self.rows_path))
     }
 }
 

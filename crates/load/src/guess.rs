@@ -11,7 +11,7 @@ use job::options::{InputOptions, LoadOptions};
 use schema::{Column, TableName};
 use server::{ConnectOptions, Session, catalog};
 use sniff::{SniffOptions, Sniffed, TableSettings};
-use sources::{Dialect, FileSource, MultiByte, SourceOptions, remote};
+use sources::{Dialect, FileSource, FoundInput, MultiByte, SourceOptions, remote};
 use values::{Family, SqlType};
 
 /// The word of a format without other changes.
@@ -33,13 +33,15 @@ pub struct FileGuess {
 }
 
 /// The guesses at the first files of loads into tables of one database, each made when it is asked for. A table that
-/// does not exist has none.
+/// does not exist has none. The loads keep the first bytes of pipes.
 ///
 /// Errors: no connection. Whatever else is wrong with files, tables or server is told by the load.
 pub fn guesses(
     connect: &ConnectOptions,
-    tables: &[LoadOptions],
+    tables: &mut [LoadOptions],
 ) -> Result<impl Iterator<Item = FileGuess>, server::Error> {
+    tables.iter_mut().filter(|options| may_be_guessed(options)).for_each(keep_pipes);
+    let tables = &*tables;
     let known =
         if tables.iter().any(may_be_guessed) { known(connect, tables)? } else { Vec::new() };
     let known = known.into_iter().chain(repeat_with(|| None));
@@ -49,10 +51,18 @@ pub fn guesses(
     }))
 }
 
-/// True if the files of a load are text, and can be read twice.
+/// True if the files of a load are text.
 fn may_be_guessed(options: &LoadOptions) -> bool {
-    let has_types = options.input.kind().is_ok_and(|kind| kind.is_some());
-    !has_types && options.input.files.iter().all(|file| remote::plain_bytes(file).is_some())
+    !options.input.kind().is_ok_and(|kind| kind.is_some())
+}
+
+/// Has the load read its pipes from the bytes on that the guess reads.
+fn keep_pipes(options: &mut LoadOptions) {
+    let InputOptions { files, kept, .. } = &mut options.input;
+    let pipes = files.iter().filter(|file| remote::plain_bytes(file).is_none());
+    let pipes: Vec<_> = pipes.cloned().collect();
+    let found = FoundInput::find(&pipes, None, kept, &options.limits.temp_dir);
+    found.iter().flatten().for_each(|input| input.keep(kept));
 }
 
 /// The columns of the tables of loads, as far as these exist.
@@ -127,6 +137,8 @@ impl FirstFile<'_> {
             skip_lines,
             encoding: *encoding,
             temp_dir: self.options.limits.temp_dir.clone(),
+            kept: self.options.input.kept.clone(),
+            stop: self.options.interrupt.flag(),
             // Names of a longer line are no guess, and take many times its memory.
             record_bytes_max: LOOK_BYTES as usize,
             ..SourceOptions::default()
@@ -147,7 +159,7 @@ impl FirstFile<'_> {
 
     /// The look at the first file, of which nothing is known but what options say.
     fn look(&self, header: bool) -> Option<SniffOptions> {
-        let InputOptions { files, charset, encoding, skip_lines, columns, written, .. } =
+        let InputOptions { files, kept, charset, encoding, skip_lines, columns, written, .. } =
             &self.options.input;
         let Dialect { null_tokens, null_in_quotes, .. } = &self.options.input.dialect;
         let text = |token: &Vec<u8>| String::from_utf8_lossy(token).into_owned();
@@ -168,6 +180,7 @@ impl FirstFile<'_> {
             columns: columns.clone(),
             encoding: *encoding,
             charset: Some(charset.clone()),
+            kept: kept.clone(),
             temp_dir: self.options.limits.temp_dir.clone(),
             memory_bytes_max: LOOK_BYTES,
             trim: written.trim,

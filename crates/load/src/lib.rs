@@ -59,6 +59,7 @@ pub use job::options::{
 pub use job::position::{ErrorPlace, Position};
 pub use job::progress::{Progress, Snapshot, Stage};
 pub use job::report::{LogicalReport, RejectTally, Report, ShardReport};
+pub use job::row_log::reasons_path;
 pub use job::settled::{HeldBack, Settled};
 pub use job::state::{check as check_state_dir, default_dir as default_state_dir};
 pub use job::tuning::{recover as recover_settings, with_state};

@@ -90,6 +90,8 @@ pub struct SniffOptions {
     pub encoding: Encoding,
     /// The files' character set, if it is known.
     pub charset: Option<String>,
+    /// Pipes among the files that were read before.
+    pub kept: KeptPipes,
     /// Where a pipe is kept.
     pub temp_dir: PathBuf,
     /// Memory of the whole process: with little of it, less of the input is looked at.
@@ -100,6 +102,13 @@ pub struct SniffOptions {
     pub constants: Vec<(String, Option<String>)>,
     /// Properties of the table that are set, and not guessed.
     pub wanted: TableSettings,
+}
+
+impl SniffOptions {
+    fn sample(&self) -> sources::Result<Sample> {
+        let SniffOptions { files, kept, encoding, temp_dir, memory_bytes_max, .. } = self;
+        Sample::take(files, kept, *encoding, temp_dir, memory_bytes_max / 2)
+    }
 }
 
 /// The user's settings for a table that is guessed.
@@ -185,9 +194,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     if let Some(kind) = options.columnar.map_or_else(recognised, |kind| Ok(Some(kind)))? {
         return typed::sniff(kind, options);
     }
-    let memory = options.memory_bytes_max / 2;
-    let sample = Sample::take(&options.files, options.encoding, &options.temp_dir, memory);
-    let sample = sample.map_err(usage)?;
+    let sample = options.sample().map_err(usage)?;
     check_format(&sample, options)?;
     if let Some(json) = options.dialect.as_ref().and_then(|dialect| dialect.json) {
         return json::sniff(json, &sample, options);

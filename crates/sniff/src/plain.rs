@@ -1,7 +1,7 @@
 //! A look whether values stand as the server reads them, so that nobody need guess how they are written.
 
 use job::error::Error;
-use sources::{Dialect, Sample};
+use sources::Dialect;
 use values::Family;
 
 use super::SniffOptions;
@@ -25,9 +25,7 @@ pub fn is_plain(
     if dialect.json.is_some() || dialect.needs_fields() {
         return Ok(false);
     }
-    let memory = options.memory_bytes_max / 2;
-    let sample = Sample::take(&options.files, options.encoding, &options.temp_dir, memory);
-    let sample = sample.map_err(usage)?;
+    let sample = options.sample().map_err(usage)?;
     let mut records = Records::new(&sample, dialect, options.skip_lines);
     if records.fields != families.len() {
         return Ok(false);

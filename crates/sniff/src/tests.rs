@@ -34,6 +34,7 @@ fn options(files: Vec<PathBuf>) -> SniffOptions {
         columns: None,
         encoding: Encoding::ByMark,
         charset: None,
+        kept: Default::default(),
         temp_dir: std::env::temp_dir(),
         memory_bytes_max: 4 << 30,
         trim: false,

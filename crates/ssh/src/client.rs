@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use terminal::say;
 
 use crate::GREETING;
 use crate::address::Address;
+use crate::returned::ReturnedFiles;
 use crate::upload::{Upload, UploadError};
 
 /// The command that ssh has the other machine's shell run: words without meaning for any shell.
@@ -67,7 +68,7 @@ impl Client {
         let pipes = child.stdin.take().zip(child.stderr.take());
         let (stdin, stderr) = pipes.ok_or_else(|| starting(io::ErrorKind::BrokenPipe.into()))?;
         let mut messages = BufReader::new(Messages::until(stderr, Instant::now() + wait));
-        while let Some(line) = next_line(&mut messages) {
+        while let Ok(Some(line)) = next_line(&mut messages) {
             let Some(other) = greeting(&line) else {
                 say(line);
                 continue;
@@ -96,19 +97,22 @@ impl Client {
     ///
     /// Errors: an input that cannot be read, a connection that ended.
     pub fn load(self, upload: Upload, interrupt: &Interrupt) -> Result<u8, Failure> {
-        let Client { address, mut child, stdin, mut messages } = self;
+        let Client { address, mut child, stdin, messages } = self;
         let mut out = stdin.clone();
+        let files = Arc::new(Mutex::new(ReturnedFiles::new(upload.written.clone())));
         let mut upload = Some(start("upload", move || {
             disk::failpoint::hit("thread.upload");
             upload.write(&mut out)
         })?);
         let (printing, printed) = channel::<()>();
-        start("messages", move || {
-            disk::failpoint::hit("thread.messages");
-            while let Some(line) = next_line(&mut messages) {
-                say(line);
+        let messages = start("messages", {
+            let files = Arc::clone(&files);
+            move || {
+                disk::failpoint::hit("thread.messages");
+                let is_complete = pass_on(messages, &files).is_ok();
+                drop(printing);
+                is_complete
             }
-            drop(printing);
         })?;
         let (mut failure, mut waited) = (None, Instant::now());
         let status = loop {
@@ -128,19 +132,41 @@ impl Client {
                 failure = end.and_then(upload_failure);
             }
             // A program that does not read is told by the end of ssh.
-            if interrupt.is_requested() && !stdin.close() && waited.elapsed() > LAST_LINES {
+            let is_over = interrupt.is_requested() || lock(&files).has_failed();
+            if is_over && !stdin.close() && waited.elapsed() > LAST_LINES {
                 let _ = child.kill();
             }
-            if !interrupt.is_requested() {
+            if !is_over {
                 waited = Instant::now();
             }
         };
-        let _ = printed.recv_timeout(LAST_LINES);
-        match failure {
-            Some(error) => Err(Failure::failed(format!("the transfer failed: {error}"))),
-            None => exit_status(&address, status),
+        let is_read = printed.recv_timeout(LAST_LINES) == Err(RecvTimeoutError::Disconnected)
+            && messages.join().unwrap_or(false);
+        if let Some(error) = failure {
+            return Err(Failure::failed(format!("the transfer failed: {error}")));
+        }
+        let status = exit_status(&address, status)?;
+        match lock(&files).failure(is_read) {
+            None => Ok(status),
+            Some(error) => Err(Failure::failed(format!("{error}; {}", outcome(&address)))),
         }
     }
+}
+
+fn lock(files: &Mutex<ReturnedFiles>) -> MutexGuard<'_, ReturnedFiles> {
+    files.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Prints messages and writes files, to the end of both.
+///
+/// Errors: reading; a part of no file.
+fn pass_on(mut messages: impl BufRead, files: &Mutex<ReturnedFiles>) -> io::Result<()> {
+    while let Some(line) = next_line(&mut messages)? {
+        if !lock(files).take(&line, &mut messages)? {
+            say(line);
+        }
+    }
+    Ok(())
 }
 
 /// Why an upload failed by a fault of this machine.
@@ -165,10 +191,14 @@ fn exit_status(address: &Address, status: ExitStatus) -> Result<u8, Failure> {
     let code = status.code().filter(|&code| code != SSH_FAILED);
     code.and_then(|code| u8::try_from(code).ok()).ok_or_else(|| {
         Failure::failed(format!(
-            "the connection to {address} was lost, and the load stops there; `inrush jobs` on {address} tells if its \
-             rows are in the table"
+            "the connection to {address} was lost, and the load stops there; {}",
+            outcome(address)
         ))
     })
+}
+
+fn outcome(address: &Address) -> String {
+    format!("`inrush jobs` on {address} tells if its rows are in the table")
 }
 
 /// The refusal of a machine that said nothing.
@@ -250,11 +280,11 @@ fn greeting(line: &str) -> Option<&str> {
 }
 
 /// The next line of messages; None at their end.
-fn next_line(messages: &mut impl BufRead) -> Option<String> {
+fn next_line(messages: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut line = Vec::new();
-    let size = messages.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line).ok()?;
+    let size = messages.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
     let text = String::from_utf8_lossy(&line);
-    (size > 0).then(|| text.trim_end_matches(['\r', '\n']).to_owned())
+    Ok((size > 0).then(|| text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
 /// The standard error of ssh, which is waited for until some moment or for ever.
@@ -369,7 +399,7 @@ mod tests {
     fn long_lines_of_messages_are_cut() {
         let text = [b"a\r\n\n".as_slice(), &vec![b'x'; 70_000], b"\nend"].concat();
         let mut text = &text[..];
-        let lines: Vec<String> = std::iter::from_fn(|| next_line(&mut text)).collect();
+        let lines: Vec<String> = std::iter::from_fn(|| next_line(&mut text).unwrap()).collect();
         let sizes: Vec<usize> = lines.iter().map(String::len).collect();
         assert_eq!(sizes, [1, 0, 65_536, 4_464, 3]);
     }

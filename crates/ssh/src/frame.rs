@@ -27,6 +27,8 @@ pub(crate) enum FrameKind {
     Password = b'P',
     /// A part of the text by which a missing table is created.
     Schema = b'S',
+    /// The name of a file that the load writes on the sender's machine.
+    Written = b'W',
     /// The input follows.
     Start = b'I',
     /// Bytes of the input.
@@ -43,6 +45,7 @@ impl FrameKind {
             FrameKind::Name,
             FrameKind::Password,
             FrameKind::Schema,
+            FrameKind::Written,
             FrameKind::Start,
             FrameKind::Data,
             FrameKind::End,

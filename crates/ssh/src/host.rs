@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use disk::returned;
 use secrecy::SecretString;
 use signal_hook::consts::SIGTERM;
 use signal_hook::low_level::raise;
@@ -16,6 +17,7 @@ use sources::remote::{self, Remote};
 
 use crate::GREETING;
 use crate::frame::{self, FrameKind, invalid};
+use crate::returned::Parts;
 
 /// Bytes of the input that are enough to know its format.
 const HEAD_BYTES: usize = 4 << 10;
@@ -29,6 +31,15 @@ pub struct Received {
     pub password: Option<SecretString>,
     /// CREATE TABLE of a missing table.
     pub schema: Option<String>,
+    /// Names of files that are sent back.
+    written: Vec<PathBuf>,
+}
+
+impl Received {
+    /// Has this process send the files back that it writes by their names. Until then they are in `temp_dir`.
+    pub fn return_files(self, temp_dir: PathBuf) {
+        returned::begin(self.written, temp_dir, Box::new(Parts));
+    }
 }
 
 /// Greets the sender, and reads the arguments of the command. The standard input is read up to there and no
@@ -58,7 +69,8 @@ pub fn answer(version: &str) -> io::Result<Vec<OsString>> {
 /// Errors: a stream that ends or is none.
 pub fn receive() -> io::Result<Received> {
     let mut input = open_stdin()?;
-    let mut received = Received { name: PathBuf::new(), password: None, schema: None };
+    let mut received =
+        Received { name: PathBuf::new(), password: None, schema: None, written: Vec::new() };
     let mut schema: Option<Vec<u8>> = None;
     let text = |payload| String::from_utf8(payload).map_err(|_| invalid());
     loop {
@@ -66,6 +78,9 @@ pub fn receive() -> io::Result<Received> {
             (FrameKind::Name, payload) => received.name = OsStr::from_bytes(&payload).into(),
             (FrameKind::Password, payload) => received.password = Some(text(payload)?.into()),
             (FrameKind::Schema, part) => schema.get_or_insert_default().extend(part),
+            (FrameKind::Written, payload) => {
+                received.written.push(OsString::from_vec(payload).into())
+            }
             (FrameKind::Start, _) => break,
             _ => return Err(invalid()),
         }

@@ -4,9 +4,10 @@
 //! here                                            there
 //! Client: ssh HOST inrush load --via -   ----->   host::answer: greets with its version (stderr)
 //!   arguments, Run                       ----->     becomes `inrush load ARGUMENTS`
-//!   name, password, schema, Start        ----->   host::receive: an input by the user's name of the file
+//!   name, password, schema, files, Start ----->   host::receive: an input by the user's name of the file
 //!   Data .. Data, End                    ----->     read by the load; then a thread waits for the hang-up
 //!   lines of stderr, made harmless       <-----   messages, progress
+//!   files, by parts between the lines    <-----   rejected rows, report page, metrics
 //!   stdout, exit status                  <-----   report
 //! ```
 //!
@@ -17,17 +18,20 @@
 //! reading, and no load publishes then. A connection that ends behind it, while the load still works, asks that
 //! load to stop as SIGTERM does: the pipe stays open until the program there has ended.
 //!
-//! In reading order: `address`, `frame`, [`Upload`] the stream as it is written, [`Client`], [`host`] its reader.
+//! In reading order: `address`, `frame`, [`Upload`] the stream as it is written, [`Client`], [`host`] its reader,
+//! [`returned`] the files.
 #![forbid(unsafe_code)]
 
 mod address;
 mod client;
 mod frame;
 pub mod host;
+pub mod returned;
 mod upload;
 
 pub use address::Address;
 pub use client::Client;
+pub use returned::WrittenFile;
 pub use upload::Upload;
 
 /// The words around the version by which the program on the other machine greets.

@@ -13,6 +13,7 @@ use sources::{Compression, FoundInput, InputBytes, is_stdin};
 use zstd::stream::write::Encoder;
 
 use crate::frame::{self, DataWriter, FrameKind};
+use crate::returned::WrittenFile;
 
 /// Bytes of the input that are read at once.
 const PIECE_BYTES: usize = 256 << 10;
@@ -28,6 +29,8 @@ pub struct Upload {
     pub password: Option<SecretString>,
     /// CREATE TABLE of a missing table.
     pub schema: Option<String>,
+    /// Files that the load writes on this machine.
+    pub written: Vec<WrittenFile>,
     /// The input. Its name is sent too.
     pub input: FoundInput,
 }
@@ -66,6 +69,9 @@ impl Upload {
         }
         for part in self.schema.iter().flat_map(|text| text.as_bytes().chunks(PIECE_BYTES)) {
             frame::write(out, FrameKind::Schema, part)?;
+        }
+        for WrittenFile { path, .. } in &self.written {
+            frame::write(out, FrameKind::Written, path.as_os_str().as_bytes())?;
         }
         frame::write(out, FrameKind::Start, &[])?;
         let mut input = InputReader::open(&self.input)?;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use sources::{COMPRESSED, Encoding, Sample};
+use sources::{COMPRESSED, Encoding, KeptPipes, Sample};
 
 use crate::error::Error;
 
@@ -64,7 +64,8 @@ impl Halves {
         layout: &Layout,
         temp_dir: &Path,
     ) -> Result<Option<Halves>, Error> {
-        let sample = Sample::take(&[path.to_path_buf()], Encoding::ByMark, temp_dir, MEMORY_BYTES);
+        let (paths, kept) = ([path.to_path_buf()], KeptPipes::default());
+        let sample = Sample::take(&paths, &kept, Encoding::ByMark, temp_dir, MEMORY_BYTES);
         let sample = sample.map_err(Error::stage("reading"))?;
         match &sample.parts[..] {
             [part] if sample.is_whole => Ok(Halves::cut(&part.bytes, layout)),

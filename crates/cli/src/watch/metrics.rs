@@ -14,9 +14,14 @@ use super::is_done;
 use super::meter::Reading;
 
 /// Mode of the file, which anybody may read.
-const MODE: u32 = 0o644;
+pub(crate) const METRICS_MODE: u32 = 0o644;
 /// The first bytes of each file.
 const HEAD: &str = "# HELP inrush_";
+
+/// Refuses a name that [`MetricsFile`] does not write to.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+    MetricsFile::begin(path)?.check()
+}
 
 /// The file.
 #[derive(Clone, Debug)]
@@ -51,7 +56,7 @@ impl MetricsFile {
     pub(super) fn write(&self, reading: &Reading) -> Result<(), Failure> {
         self.check()?;
         let text = text(reading);
-        let written = disk::output::replace(&self.path, text.as_bytes(), MODE, "metrics");
+        let written = disk::output::replace(&self.path, text.as_bytes(), METRICS_MODE, "metrics");
         written.map_err(|error| self.refused(error))
     }
 

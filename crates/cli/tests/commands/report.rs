@@ -263,8 +263,23 @@ fn a_page_tells_of_a_load_that_worked_and_of_one_that_failed() {
     let failed = ": load failed, and everything is as before</h1>";
     assert!(html.contains(failed) && html.contains("line 5001"), "{html}");
     let (outcome, html) = load(rows, &["--dry-run"]);
-    outcome.refused(2, &["--report is for loads; --json prints the result of this"]);
+    outcome.refused(2, &["--report names a file that this command does not write; --json prints"]);
     assert!(html.contains(failed), "the page before it stays");
+    let file = home.path().join("rows.txt");
+    for (command, options) in [
+        ("plan", &["report", "metrics"][..]),
+        ("check", &["report", "duplicates"]),
+        ("verify", &["report", "rejects", "duplicates"]),
+    ] {
+        for option in options {
+            let refused =
+                |typed: &str| run(home.inrush([command, "--into", &table, typed]).arg(&file));
+            let words = format!("--{option} names a file that this command does not write");
+            refused(&format!("--{option}={}", home.path().join("x").display()))
+                .refused(2, &[&words]);
+        }
+    }
+    assert!(!home.path().join("x").exists());
     fs::remove_file(&page).unwrap();
     fs::create_dir(&page).unwrap();
     let (outcome, _) = load(String::new(), &[]);

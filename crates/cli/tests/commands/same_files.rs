@@ -81,7 +81,7 @@ fn a_file_that_a_command_reads_is_not_written_over() {
             &["the option file", "--report"],
         ),
         (&["check", "t.csv", "--rejects", "hard.html"], &into, &["the input", "--rejects"]),
-        (&["verify", "t.csv", "--rejects", "t.csv"], &into, &["the input", "--rejects"]),
+        (&["verify", "t.csv", "--ddl", "ddl.sql", "--metrics", "ddl.sql"], &into, &["--metrics"]),
         (
             &["load", "t.csv", "--report", "new.html", "--rejects", "new.html"],
             &into,

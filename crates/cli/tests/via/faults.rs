@@ -65,6 +65,21 @@ fn a_connection_that_ends_within_the_file_loads_no_row() {
     }
 }
 
+/// The bytes that were enough for a guess are not all of the file.
+#[test]
+fn a_connection_that_ends_within_a_guess_loads_no_row() {
+    let Some(mut machine) = Machine::new() else { return };
+    machine.desk.exec(TABLE);
+    let mut load = machine.load("t");
+    let mut load = start(load.arg("-").stdin(Stdio::piped()));
+    load.stdin.as_mut().unwrap().write_all(b"1\ta\n").unwrap();
+    machine.wait_for_program();
+    std::thread::sleep(Duration::from_millis(500));
+    signal(ssh_of(&load), "-KILL");
+    assert_ends(&finish(load), &["connection to 127.0.0.1 was lost"]);
+    machine.is_as_before();
+}
+
 #[test]
 fn a_program_here_that_is_killed_loads_no_row() {
     let Some(mut machine) = Machine::new() else { return };

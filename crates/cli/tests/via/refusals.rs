@@ -19,10 +19,18 @@ fn options_that_do_not_fit_are_refused_by_name() {
         run(&mut command).refused(2, words);
     };
     for option in ["--rejects", "--duplicates", "--report", "--metrics"] {
-        let written = home.path().join("written");
-        refused(&["a.csv", option, written.to_str().unwrap()], &[option, "host.invalid", "--via"]);
-        assert!(!written.exists());
+        refused(&["a.csv", option, "a.csv"], &[option, "the input"]);
+        refused(&["a.csv", option, "none/x"], &[option, "none/x", "No such file"]);
+        refused(&["a.csv", option, "/dev/full"], &[option, "it is not a file"]);
+        refused(&["a.csv", option, "."], &[option, "directory"]);
+        let mut command =
+            home.inrush(["load", "a.csv", "--via", "ssh://host.invalid", "--into", "d.t"]);
+        let variable = option[2..].to_uppercase();
+        command.env(format!("INRUSH_{variable}"), home.path().join("x"));
+        run(&mut command).refused(2, &[option, "--via", "type the option"]);
     }
+    refused(&["a.csv", "--report", "x", "--metrics", "./x"], &["different files"]);
+    refused(&["a.csv", "--metrics", "b.csv"], &["not one of metrics"]);
     refused(&["a.csv", "-c", "job.toml"], &["-c", "job file"]);
     refused(&["a.csv", "--into", "d"], &["DB.TABLE"]);
     refused(&["a.csv", "b.csv"], &["one file", "2 are named"]);

@@ -36,6 +36,8 @@ pub struct TableFiles {
 /// `--map PATTERN=TABLE`: files whose names match go to a table; with no table they are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileMap {
+    /// As it was typed, for messages.
+    typed: String,
     pattern: String,
     table: Option<String>,
 }
@@ -47,6 +49,7 @@ impl FileMap {
     pub fn parse(typed: &str) -> Result<FileMap, Error> {
         match typed.rsplit_once('=') {
             Some((pattern, table)) if !pattern.is_empty() => Ok(FileMap {
+                typed: typed.to_owned(),
                 pattern: pattern.to_owned(),
                 table: (!table.is_empty()).then(|| table.to_owned()),
             }),
@@ -132,10 +135,7 @@ pub fn tables_of(
         parts.push(Part { number, path: path.clone() });
     }
     if let Some(at) = is_used.iter().position(|used| !used) {
-        return Err(Error::Usage(format!(
-            "{}: no file matches",
-            MAP.with(format!("{}=..", maps[at].pattern))
-        )));
+        return Err(Error::Usage(format!("{}: no file matches", MAP.with(&maps[at].typed))));
     }
     let table = |table: String| {
         let parts = found.remove(&table).unwrap_or_default();
@@ -314,7 +314,7 @@ mod tests {
             ["orders: ord-b.csv ord-a.csv", "item: item.csv"]
         );
         let error = tables(&files, &["*.md=", "ord*=orders", "x*=y"]).unwrap_err();
-        assert!(error.contains("x*=..: no file matches"), "{error}");
+        assert!(error.contains("x*=b: no file matches"), "{error}");
         let error = tables(&["orders.csv", "ord-a.csv"], &["ord-*=orders"]).unwrap_err();
         assert!(error.contains("both named after table orders"), "{error}");
         for wrong in ["x", "=t", ""] {

@@ -58,12 +58,13 @@ pub struct Part {
 }
 
 impl Sample {
-    /// Reads parts of these inputs, so much that examining them takes about `memory_bytes`. The
-    /// bytes read from a pipe are in `kept` then.
+    /// Reads parts of these inputs, so much that examining them takes about `memory_bytes`. Pipes in `kept` begin
+    /// with the bytes that were read before; the sample keeps all of its pipes.
     ///
     /// Errors: as reading all of them.
     pub fn take(
         paths: &[PathBuf],
+        kept: &KeptPipes,
         encoding: Encoding,
         temp_dir: &Path,
         memory_bytes: u64,
@@ -80,7 +81,7 @@ impl Sample {
                 sample.is_whole = false;
                 break;
             }
-            let input = Input::find(path, temp_dir)?;
+            let input = kept.find(path, temp_dir)?;
             if file == 0 {
                 sample.look(&input)?;
             }
@@ -194,7 +195,8 @@ mod tests {
             path
         };
         let paths: Vec<PathBuf> = files.iter().enumerate().map(write).collect();
-        Sample::take(&paths, Encoding::ByMark, folder.path(), 4 << 30).unwrap()
+        let kept = KeptPipes::default();
+        Sample::take(&paths, &kept, Encoding::ByMark, folder.path(), 4 << 30).unwrap()
     }
 
     #[test]
@@ -227,7 +229,9 @@ mod tests {
         {
             std::fs::write(&path, line.repeat((16 << 20) / line.len())).unwrap();
             let paths = [path.clone()];
-            let sample = Sample::take(&paths, Encoding::ByMark, folder.path(), 16 << 20).unwrap();
+            let kept = KeptPipes::default();
+            let sample = Sample::take(&paths, &kept, Encoding::ByMark, folder.path(), 16 << 20);
+            let sample = sample.unwrap();
             let bytes: usize = sample.parts.iter().map(|part| part.bytes.len()).sum();
             assert!(bytes <= most && bytes >= most / 8, "{bytes}");
             assert!(!sample.is_whole && sample.parts[0].is_start);

@@ -62,8 +62,16 @@ struct State {
     /// Bytes in `copy`.
     bytes: u64,
     ended: bool,
-    /// Bytes were lost between the pipe and the copy.
-    broken: bool,
+    /// Why bytes were lost before the copy. No reader may take what is left for all of the input.
+    lost: Option<LostBytes>,
+}
+
+#[derive(Clone, Debug)]
+struct LostBytes {
+    /// True if the pipe could not be read, false if the copy could not be written.
+    is_of_pipe: bool,
+    kind: ErrorKind,
+    words: String,
 }
 
 impl Spool {
@@ -120,8 +128,8 @@ impl Spool {
         if state.ended {
             return Ok(0);
         }
-        if state.broken {
-            return Err(self.no_copy(io::Error::other("an earlier write failed")));
+        if let Some(lost) = &state.lost {
+            return Err(self.lost(lost));
         }
         let read = self.read_pipe(&mut state, out)?;
         if read == 0 {
@@ -129,11 +137,20 @@ impl Spool {
             state.pipe = None;
             return Ok(0);
         }
-        if let Err(error) = self.keep(&mut state, &out[..read]) {
-            state.broken = true;
-            return Err(self.no_copy(error));
+        match self.keep(&mut state, &out[..read]) {
+            Ok(()) => Ok(read),
+            Err(error) => Err(self.lose(&mut state, false, &error)),
         }
-        Ok(read)
+    }
+
+    fn lose(&self, state: &mut State, is_of_pipe: bool, error: &io::Error) -> Error {
+        let lost = LostBytes { is_of_pipe, kind: error.kind(), words: error.to_string() };
+        self.lost(state.lost.insert(lost))
+    }
+
+    fn lost(&self, lost: &LostBytes) -> Error {
+        let error = io::Error::new(lost.kind, lost.words.clone());
+        if lost.is_of_pipe { remote::error(&self.path, error) } else { self.no_copy(error) }
     }
 
     fn read_copy(
@@ -163,7 +180,7 @@ impl Spool {
         };
         let read = pipe.read(out, || self.is_stopped());
         state.pipe = Some(pipe);
-        read.map_err(|error| remote::error(&self.path, error))
+        read.map_err(|error| self.lose(state, true, &error))
     }
 
     /// Appends to the copy. The file has no name and is nobody else's: mode 0600 and unlinked.
