@@ -59,7 +59,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName, watch: &Watch) -> Result<
             outcome
         }
     };
-    let mut out = terminal::out();
+    let mut out = terminal::lines();
     match outcome {
         Ok(report) => {
             watch.totals(Totals {
