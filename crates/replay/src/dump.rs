@@ -37,8 +37,7 @@ pub struct Dump {
     pub kind: Kind,
     /// Parts of the dump, in their order.
     pub parts: Vec<Part>,
-    /// Warnings for the report, a sentence each: that the dump is not complete, or that a part of
-    /// it is not replayed.
+    /// Warnings for the report, a sentence each: that the dump is not complete, or that a part of it is not replayed.
     pub warnings: Vec<String>,
     /// Rows of its tables, where it says so.
     pub counts: Vec<RowCount>,
@@ -85,8 +84,7 @@ pub struct RowCount {
 /// One step of a dump.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The database that is the default when it begins, as the dump calls it; None leaves the
-    /// session where it is.
+    /// The database that is the default when it begins, as the dump calls it; None leaves the session where it is.
     pub database: Option<Vec<u8>>,
     /// Its content.
     pub content: Content,
