@@ -65,9 +65,15 @@ impl Cli {
 
     /// The same of these arguments, the first of which is the program.
     pub(crate) fn of(
-        arguments: Vec<OsString>,
+        mut arguments: Vec<OsString>,
         expand: impl FnOnce(Vec<OsString>) -> Result<Vec<OsString>, Failure>,
     ) -> Result<Cli, Failure> {
+        // Behind a command it is the host.
+        if let [_, only] = &mut arguments[..]
+            && only == "-h"
+        {
+            *only = "--help".into();
+        }
         refuse_password(&arguments)?;
         let (arguments, given) = option_sources::with_given(expand(arguments)?)?;
         if option_sources::is_typed(&arguments, "json") {

@@ -6,6 +6,7 @@ use std::slice;
 use ::check::{BadRow, CheckReport};
 use ::load::LoadOptions;
 use schema::TableName;
+use serde::Serialize;
 use terminal::failure::{Failure, REJECTS};
 use terminal::signals;
 use terminal::size::{count, group};
@@ -28,11 +29,7 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into, watch: &Watch) -> Resul
             ::check::check(&visit.connect, &options, &*watch.progress())?
         }
         (connect::Into::Database(database), Some(_)) => lines_of_job(args, database, watch)?,
-        (connect::Into::Database(_), None) => {
-            return Err(Failure::usage(
-                "check needs one table, --into DB.TABLE, or a job file, -c JOB.toml",
-            ));
-        }
+        (connect::Into::Database(database), None) => return several(args, database, watch),
     };
     watch.totals(Totals {
         rows: report.rows,
@@ -41,6 +38,42 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into, watch: &Watch) -> Resul
     });
     print::result(args, &report, |mut out| show(&mut out, &report))?;
     Ok(if report.is_clean() { 0 } else { REJECTS })
+}
+
+/// The reports of several tables.
+#[derive(Serialize)]
+struct SeveralChecked {
+    database: String,
+    tables: Vec<CheckReport>,
+}
+
+/// Judges files of several tables, each by itself.
+fn several(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, Failure> {
+    let (Meant { mut tables, .. }, visit) = begin_several(args, database)?;
+    let has_others = tables.len() > 1 && !args.no_foreign_key_checks;
+    let watcher = watch.progress();
+    let mut reports = Vec::new();
+    for options in &mut tables {
+        options.server.unchecked_keys |= has_others;
+        let mut report = ::check::check(&visit.connect, options, &*watcher)?;
+        let keys = report.not_judged.iter_mut().find(|what| what.starts_with("foreign keys, "));
+        if let Some(keys) = keys.filter(|_| has_others) {
+            *keys =
+                "foreign keys, because rows of other files of the command may be meant".to_owned();
+        }
+        reports.push(report);
+    }
+    drop(watcher);
+    watch.totals(Totals {
+        rows: reports.iter().map(|report| report.rows).sum(),
+        bytes: Some(reports.iter().map(|report| report.bytes).sum()),
+        rejected: reports.iter().map(|report| report.bad_rows).sum(),
+    });
+    let all = SeveralChecked { database: database.to_owned(), tables: reports };
+    print::result(args, &all, |mut out| {
+        all.tables.iter().try_for_each(|report| show(&mut out, report))
+    })?;
+    Ok(if all.tables.iter().all(CheckReport::is_clean) { 0 } else { REJECTS })
 }
 
 /// Judges the lines of a job file.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use server::ConnectOptions;
 use sources::{Preset, remote};
 use terminal::failure::Failure;
-use terminal::plain::Plain;
+use terminal::plain::Lines;
 use terminal::signals;
 use terminal::size::{self, count, group, show};
 
@@ -64,9 +64,9 @@ fn one_table(
     } else if args.quiet {
         Ok(())
     } else if options.place == Place::Stdout {
-        print(&mut Plain::new(io::stderr().lock()), &report, &options.format)
+        print(&mut Lines::new(io::stderr().lock()), &report, &options.format)
     } else {
-        print(&mut terminal::out(), &report, &options.format)
+        print(&mut terminal::lines(), &report, &options.format)
     };
     print::tell_unprinted("export", printed);
     Ok(0)
@@ -91,7 +91,7 @@ fn all_tables(
             Failure { text, ..failure }
         })?;
         if !args.json && !args.quiet {
-            let printed = print(&mut terminal::out(), &report, &options.format);
+            let printed = print(&mut terminal::lines(), &report, &options.format);
             print::tell_unprinted("export", printed);
         }
         reports.push(report);

@@ -28,6 +28,9 @@ pub(crate) fn guess(
     let is_one = tables.len() == 1;
     let mut guesses: Vec<FileGuess> = Vec::new();
     for mut guess in load::guesses(server, tables)? {
+        if let Some(other) = guess.other_format {
+            return Err(Failure::usage(other));
+        }
         if args.create {
             guess = FileGuess { formats: guess.formats, ..FileGuess::default() };
         }

@@ -22,6 +22,9 @@ use json::page_json;
 use page::print_page;
 use words::fill_percent;
 
+/// Why a sound table may look broken.
+const OPEN: &str = "a server that has the table open keeps pages of it in memory; the file is whole after FLUSH TABLES .. FOR \
+                    EXPORT, or when the server has stopped";
 /// Violations printed; a broken file can have millions.
 const VIOLATIONS_MAX: usize = 20;
 
@@ -29,6 +32,8 @@ const VIOLATIONS_MAX: usize = 20;
 pub(crate) fn run(args: &InspectArgs) -> Result<u8, Failure> {
     let name = args.file.display();
     let unreadable = |error: &dyn std::fmt::Display| Failure::failed(format!("{name}: {error}"));
+    let broken =
+        |error: &dyn std::fmt::Display| Failure::failed(format!("{name}: {error}; {OPEN}"));
     let source =
         File::open(&args.file).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     let metadata = source.metadata().map_err(|error| unreadable(&error))?;
@@ -45,7 +50,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8, Failure> {
                 pages.saturating_sub(1)
             )));
         }
-        let view = PageView::read(&source, PageNo(page_no)).map_err(|error| unreadable(&error))?;
+        let view = PageView::read(&source, PageNo(page_no)).map_err(|error| broken(&error))?;
         match args.json {
             true => print::json(&mut out, &page_json(&view))?,
             false => print_page(&mut out, &view)?,
@@ -56,7 +61,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8, Failure> {
     }
     let cfg = read_cfg(&args.file)?;
     let inspected = Inspected { name: file_name(&args.file), bytes, cfg };
-    let survey = inspected.survey(&source, args.verify).map_err(|error| unreadable(&error))?;
+    let survey = inspected.survey(&source, args.verify).map_err(|error| broken(&error))?;
     match args.json {
         true => print::json(&mut out, &inspected.json(&survey))?,
         false => inspected.print(&mut out, &survey)?,
@@ -170,10 +175,8 @@ impl Inspected {
                 field.column, field.index, field.collation
             )?;
         }
-        for note in &report.notes {
-            writeln!(out, "  note: {note}")?;
-        }
-        Ok(())
+        let open = (count > 0).then(|| OPEN.to_owned());
+        report.notes.iter().chain(&open).try_for_each(|note| writeln!(out, "  note: {note}"))
     }
 }
 

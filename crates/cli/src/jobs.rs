@@ -24,11 +24,15 @@ const MILLISECOND: &str = "%T%.3f";
 /// Lists jobs, shows one, or removes journals.
 pub(crate) fn run(args: &JobsArgs) -> Result<u8, Failure> {
     let state_dir = state_dir(args.state_dir.as_deref())?;
-    let mut out = terminal::out();
+    let mut out = terminal::lines();
     let job = |name: &str| jobs::find(&state_dir, name);
     let printed = match args.action.as_ref().unwrap_or(&JobsAction::List) {
         JobsAction::List => list(&mut out, &readable(&state_dir)?, args.json),
-        JobsAction::Show { job: name } => show_job(&mut out, &job(name)?, args.json),
+        JobsAction::Show { job: name } => {
+            let job = job(name)?;
+            let later = jobs::loaded_later(&state_dir, &job)?.filter(|_| !job.is_in());
+            show_job(&mut out, &job, later.as_ref(), args.json)
+        }
         JobsAction::Logs { job: name } => logs(&mut out, &job(name)?, args.json),
         JobsAction::Clean { jobs, rejects } => clean(&mut out, &state_dir, jobs, *rejects)?,
     };
@@ -60,11 +64,14 @@ struct JobSummary<'a> {
     error: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<&'a ::load::CommandLine>,
+    /// A later job that has loaded the same files into the same table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loaded_by: Option<&'a str>,
     journal: &'a Path,
 }
 
 impl<'a> JobSummary<'a> {
-    fn of(job: &'a Job) -> JobSummary<'a> {
+    fn of(job: &'a Job, later: Option<&'a Job>) -> JobSummary<'a> {
         JobSummary {
             job: &job.name,
             state: job.state,
@@ -75,14 +82,17 @@ impl<'a> JobSummary<'a> {
             step: job.last_step().filter(|_| job.state != State::Done),
             error: job.failure(),
             command: job.command(),
+            loaded_by: later.map(|later| &*later.name),
             journal: &job.path,
         }
     }
 }
 
 fn list(out: &mut impl Write, jobs: &[Job], is_json: bool) -> io::Result<()> {
+    let later = |job: &Job| jobs.iter().find(|later| !job.is_in() && later.has_loaded(job));
     if is_json {
-        return print::json_list(out, &jobs.iter().rev().map(JobSummary::of).collect::<Vec<_>>());
+        let all = jobs.iter().rev().map(|job| JobSummary::of(job, later(job)));
+        return print::json_list(out, &all.collect::<Vec<_>>());
     }
     if jobs.is_empty() {
         return writeln!(out, "no jobs");
@@ -91,7 +101,10 @@ fn list(out: &mut impl Write, jobs: &[Job], is_json: bool) -> io::Result<()> {
     for job in jobs.iter().rev() {
         let (begun, state) = (time(job.begun_ms(), SECOND), job.state.name());
         let seconds = job.seconds();
-        let target = one_line(job.target());
+        let mut target = one_line(job.target());
+        if let Some(later) = later(job) {
+            target = format!("{target} (loaded by job {})", later.name);
+        }
         writeln!(out, "{:<24} {begun} {state:<8} {seconds:>10.2}  {target}", job.name)?;
     }
     // The newest job of a table knows best.
@@ -122,9 +135,9 @@ fn may_have_added(job: &Job) -> bool {
         && job.failure().is_none_or(|failure| failure.contains("_inrush_ledger_"))
 }
 
-fn show_job(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
+fn show_job(out: &mut impl Write, job: &Job, later: Option<&Job>, is_json: bool) -> io::Result<()> {
     if is_json {
-        return print::json(out, &JobSummary::of(job));
+        return print::json(out, &JobSummary::of(job, later));
     }
     writeln!(out, "job {}: {}", job.name, job.state.name())?;
     writeln!(out, "  into     {}", one_line(job.target()))?;
@@ -154,6 +167,9 @@ fn show_job(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
     }
     if let Some(table) = job.missing() {
         writeln!(out, "  missing  {}, of the same command", one_line(table))?;
+    }
+    if let Some(later) = later {
+        return writeln!(out, "  loaded   by job {}", later.name);
     }
     let is_over = job.state == State::Done && job.missing().is_none();
     match job.command() {

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName, watch: &Watch) -> Result<
     let file = args.report.as_deref().map(report).transpose()?;
     let load = |progress: &dyn Progress| spider::load(&server, &options, progress);
     let outcome = html::recorded(file, watch.progress(), load);
-    let mut out = terminal::out();
+    let mut out = terminal::lines();
     match outcome {
         Ok(report) => {
             watch.totals(Totals {

@@ -39,7 +39,7 @@ pub(crate) fn result<T: Serialize>(
     match (args.json, args.quiet) {
         (true, _) => json(&mut terminal::out(), told),
         (false, true) => Ok(()),
-        (false, false) => show(&mut terminal::out()),
+        (false, false) => show(&mut terminal::lines()),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{connect, files, input, left_keys, print, proof, replay_print};
 pub(crate) fn run(args: &ReplayArgs, watch: &Watch) -> Result<u8, Failure> {
     let options = options(args)?;
     files::check_inputs(std::slice::from_ref(&options.dump), &args.watch, &args.connect)?;
-    let mut out = terminal::out();
+    let mut out = terminal::lines();
     let outcome = if args.dry_run {
         signals::watch(&options.interrupt, signals::LOADED, args.quiet)?;
         replay::dry_run(&options)

@@ -75,10 +75,7 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         let names = report.tables_before.join(", ");
         writeln!(out, "  finished by an earlier, interrupted replay: {names}")?;
     }
-    if report.left_out > 0 {
-        let number = count(report.left_out, "statement");
-        writeln!(out, "  {number} skipped, because of --into, --tables or --exclude")?;
-    }
+    skipped(out, report)?;
     if report.barriers > 0 {
         let number = count(report.barriers, "statement");
         writeln!(out, "  {number} waited for all earlier tables")?;
@@ -98,6 +95,24 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         }
         if report.failed_more > 0 {
             writeln!(out, "    and {} more", group(report.failed_more))?;
+        }
+    }
+    Ok(())
+}
+
+/// Skipped statements, and how many there are of each kind.
+fn skipped(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    let is_lock = |kind: &str| kind.ends_with("LOCK TABLES");
+    for (locks, why) in [
+        (false, "skipped, because of --into, --tables or --exclude"),
+        (true, "skipped, because a replay needs no locks"),
+    ] {
+        let of_kind = || report.skipped.iter().filter(|(kind, _)| is_lock(kind) == locks);
+        let kinds: Vec<String> =
+            of_kind().map(|(kind, n)| format!("{} {kind}", group(*n))).collect();
+        if !kinds.is_empty() {
+            let number = count(of_kind().map(|(_, count)| count).sum(), "statement");
+            writeln!(out, "  {number} {why}: {}", kinds.join(", "))?;
         }
     }
     Ok(())
@@ -138,14 +153,14 @@ fn dry_run(out: &mut impl Write, report: &Report) -> io::Result<()> {
     }
     writeln!(
         out,
-        "{}: {} for {}, {}, {} skipped; {} would wait for all earlier tables",
+        "{}: {} for {}, {}; {} would wait for all earlier tables",
         report.dump,
         count(report.rows, "row"),
         count(report.tables.len() as u64, "table"),
         count(report.statements, "other statement"),
-        group(report.left_out),
         group(report.barriers),
     )?;
+    skipped(out, report)?;
     report.notes.iter().try_for_each(|note| writeln!(out, "  note: {note}"))?;
     warnings(out, report)
 }

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, 
     let report = outcome.map_err(failed)?;
     watch.totals(Totals { rows: report.rows, bytes: Some(report.bytes), rejected: report.rejects });
     // The rows are in, whether or not anybody can be told.
-    print::tell_unprinted("load", show_report(&mut terminal::out(), args, &report));
+    print::tell_unprinted("load", show_report(&mut terminal::lines(), args, &report));
     report.warnings.iter().for_each(|warning| tell!("inrush: warning: {warning}"));
     let rejects = if report.rejects > 0 { REJECTS } else { 0 };
     Ok(tell_tables(&report.tables).unwrap_or(rejects))

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<u8, Failure> {
     }
     let state = State::of(&mut session, &state_dir, told)?;
     let is_left = args.restore && !others && !state.set.is_empty();
-    let mut out = terminal::out();
+    let mut out = terminal::lines();
     if args.json {
         print::json(&mut out, &state)?;
     } else {

@@ -211,7 +211,7 @@ fn rows_without_a_parent_fail_the_load() {
     let orphan = "1\t1\tone\t\\N\tx\n2\t1\ttwo\t\\N\ty\n3\t4\tfour\t\\N\tz\n";
     let failed = family.load(orphan, &replace);
     let said =
-        ["foreign key `Named `one`", "(pa, pb)", "(1, two), (4, four)", "nothing was changed"];
+        ["foreign key `Named `one`", "(pa, pb)", "(1, two), (4, four)", "nothing was loaded"];
     failed.refused(1, &said);
     let failed = family.load("1\t\\N\t\\N\t\\N\tx\n2\t\\N\t\\N\t3\ty\n", &replace);
     failed.refused(1, &["`t_ibfk_1` (up)", "(3)"]);
@@ -253,7 +253,7 @@ fn of_rows_that_are_added_only_the_new_ones_need_a_parent() {
     family.check("appended");
     let rows = family.rows("t");
     let failed = family.load("70\t1\tone\t\\N\ta\n71\t8\teight\t\\N\tb\n", &append);
-    failed.refused(1, &["foreign key `Named `one`", "(8, eight)", "nothing was changed"]);
+    failed.refused(1, &["foreign key `Named `one`", "(8, eight)", "nothing was loaded"]);
     family.check("failed");
     assert_eq!((family.definitions(), family.rows("t")), (before, rows));
     family.refuses("INSERT INTO @.t VALUES (99, 9, 'one', NULL, NULL)");

@@ -49,6 +49,8 @@ fn a_first_line_of_column_names_is_a_header() {
     desk.guessed("a.csv", text, &["--fields-terminated-by", ","]).refused(1, &["line 1"]);
     desk.guessed("a.csv", "made today\nname,n\nAnn,2\n", &["--skip-lines", "1"]).done();
     assert_eq!(desk.rows("SELECT * FROM t"), ["Ann|x|2"]);
+    let page = "<html>\n<body>404 Not found</body>\n</html>\n";
+    desk.guessed("page.csv", page, &[]).refused(2, &["page.csv is an HTML page"]);
 }
 
 #[test]

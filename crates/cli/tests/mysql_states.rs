@@ -91,7 +91,7 @@ fn a_load_waits_for_the_end_of_a_clone() {
         let outcome = run(&mut scene.load(&["--lock-wait", "1"]));
         assert!(!cloning.is_finished(), "{:?} {outcome:?}", cloning.join());
         let refused =
-            "d.t is unchanged: the server takes no file while it is cloned by connection ";
+            "nothing was loaded: the server takes no file while it is cloned by connection ";
         outcome.refused(1, &[refused, " of c@", "wait longer with --lock-wait"]);
         assert_eq!(scene.rows("d.t"), 0);
         assert_eq!(tables(&mut scene.session, "d"), ["t"]);

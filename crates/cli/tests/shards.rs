@@ -363,7 +363,7 @@ fn a_map_that_changes_meanwhile_ends_the_load() {
         let outcome = finish(child);
         move_to(shards.port(1));
         let said = format!(" on s2 (127.1:{}) and is", shards.port(1));
-        outcome.refused(1, &["nothing was published", &said, "on s2 (127.1:1) now"]);
+        outcome.refused(1, &["nothing was loaded", &said, "on s2 (127.1:1) now"]);
         assert_eq!(scene.count(), 100, "{mode}");
         scene.load(&["--mode", "replace"]).done();
         scene.is_whole(mode);

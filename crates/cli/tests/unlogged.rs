@@ -98,7 +98,7 @@ fn a_load_stays_out_of_the_binary_log_if_it_is_told_to() {
     let refused = load("u.new", &["--unlogged", "--create"]);
     refused.refused(2, &["create it first"]);
     let refused = load("u.t", &["--mode", "replace", "--unlogged", "--user", "bob"]);
-    refused.refused(1, &["BINLOG ADMIN", "sql_log_bin=0"]);
+    refused.refused(2, &["--unlogged: ", "BINLOG ADMIN", "sql_log_bin=0"]);
     assert_eq!(count(server, "u.t"), "4");
 }
 

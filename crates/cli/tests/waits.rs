@@ -126,6 +126,8 @@ fn given_up(plugin: bool) {
         }
         assert!(!scene.is_new(), "{when}");
         let left = outcome.err.contains("could not be removed");
+        let fate = if left { "t is unchanged; " } else { "nothing was loaded: " };
+        assert!(outcome.err.contains(fate), "{when}: {outcome:?}");
         assert_eq!(
             left,
             hold.take[0].starts_with("FLUSH") && hold.place == "publish.begin"

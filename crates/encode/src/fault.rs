@@ -1,5 +1,6 @@
 //! Why a row is refused.
 
+use face::option::CHARSET;
 use sources::Row;
 use values::Reason;
 
@@ -114,7 +115,9 @@ impl FaultKind {
     pub fn class(&self) -> String {
         match self {
             FaultKind::Value(Reason::InvalidCharacter { .. }) => {
-                "has bytes that are invalid in the input's charset".to_owned()
+                format!(
+                    "has bytes that are invalid in the input's charset; {CHARSET} selects another"
+                )
             }
             FaultKind::Value(Reason::Unconvertible { .. }) => {
                 "has characters that the column's charset lacks".to_owned()

@@ -381,7 +381,7 @@ pub enum Error {
         record: String,
     },
     /// Rows were told apart for other shards than there are now.
-    #[error("nothing was published: the shards of {target} changed during the load: {what}")]
+    #[error("the shards of {target} changed during the load: {what}")]
     ShardsMoved {
         /// The table.
         target: String,
@@ -424,7 +424,7 @@ pub enum Error {
         others: Vec<String>,
     },
     /// One of several tables that were loaded one after the other was not.
-    #[error("{table}: {error}; {}", before(done))]
+    #[error("{table}: {error}; {}", before(table, error, done))]
     Each {
         /// `database.table`.
         table: String,
@@ -438,8 +438,7 @@ pub enum Error {
     BadFile(String),
     /// The server has other rows than were read.
     #[error(
-        "nothing was published: the imported table for {target} has {found} row(s), but not the \
-         same {expected} row(s) that were read, because of faulty memory, a faulty disk or a bug; \
+        "the imported table for {target} has {found} row(s), but not the same {expected} row(s) that were read, because of faulty memory, a faulty disk or a bug; \
          load again, and report this if the load fails again"
     )]
     OtherRows {
@@ -451,10 +450,7 @@ pub enum Error {
         expected: u64,
     },
     /// A file that the server has adopted cannot be understood.
-    #[error(
-        "nothing was published: the imported file differs from the built one; please report \
-             this: {0}"
-    )]
+    #[error("the imported file differs from the built one; please report this: {0}")]
     Adopted(String),
     /// IMPORT INTO of TiDB did not import all rows.
     #[error(

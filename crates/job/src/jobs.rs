@@ -98,6 +98,16 @@ impl Job {
         self.is_unfinished() && (self.missing().is_some() || !self.apart().is_empty())
     }
 
+    /// True if it began after another one, and has loaded the same files into the same table.
+    pub fn has_loaded(&self, other: &Job) -> bool {
+        let files = |job: &Job| {
+            let CommandLine { inputs, proof, .. } = job.command()?;
+            Some((job.target().to_owned(), inputs.clone(), proof.clone()?.server))
+        };
+        let is_same = || files(other).is_some_and(|same| files(self) == Some(same));
+        self.begun_ms() > other.begun_ms() && self.is_in() && is_same()
+    }
+
     /// True if it was about to publish, or has.
     pub fn may_be_in(&self) -> bool {
         self.is_in() || self.entries.iter().any(|entry| entry.what.step == Stage::Publish.name())
@@ -178,15 +188,8 @@ pub fn find(state_dir: &Path, name: &str) -> Result<Job, Error> {
 ///
 /// Errors: as of [`list`].
 pub fn loaded_later(state_dir: &Path, job: &Job) -> Result<Option<Job>, Error> {
-    let same = |job: &Job| {
-        let CommandLine { inputs, proof, .. } = job.command()?;
-        Some((job.target().to_owned(), inputs.clone(), proof.clone()?.server))
-    };
-    let Some(files) = same(job) else { return Ok(None) };
     let (jobs, _) = list(state_dir)?;
-    Ok(jobs.into_iter().find(|other| {
-        other.begun_ms() > job.begun_ms() && other.is_in() && same(other).as_ref() == Some(&files)
-    }))
+    Ok(jobs.into_iter().find(|other| other.has_loaded(job)))
 }
 
 /// Removes the journal of a job. Refused rows that are kept beside the journal stay.

@@ -24,6 +24,8 @@ use crate::predicted_table;
 const ER_DB_CREATE_EXISTS: u16 = 1007;
 /// `ER_TABLE_EXISTS_ERROR`: the table exists.
 const ER_TABLE_EXISTS: u16 = 1050;
+/// `ER_UNKNOWN_DATA_TYPE` of MariaDB.
+const ER_UNKNOWN_DATA_TYPE: u16 = 4161;
 
 /// Tables and databases that a load made before it began.
 #[derive(Debug, Default)]
@@ -167,21 +169,18 @@ fn make(
         let name = &missing[0].0;
         return Err(Error::Usage(format!("{name} cannot be created: the account needs: {grant}")));
     }
-    let refused = |error: server::Error| match error {
-        error @ server::Error::LockWait { .. } => error.into(),
-        error => Error::Usage(format!("{DDL}: {error}")),
-    };
     let database = identifier::quote_name(&first.database);
     let wait = Duration::from_secs(u64::from(first.server.lock_wait_seconds));
     let told = Some(told.clone());
     let is_new = within(session, (&missing[0].0, wait), told.clone(), |session| {
         create_database(session, &database)
     });
-    let is_new = is_new.map_err(refused)?;
+    let is_new = is_new.map_err(|error| refused(&names[0], error))?;
     let database_made = is_new.then(|| first.database.clone());
     let mut made = CreatedTables { tables: Vec::new(), database: database_made };
     let make = || {
-        session.exec(&format!("USE {database}")).map_err(refused)?;
+        let used = session.exec(&format!("USE {database}"));
+        used.map_err(|error| refused(&names[0], error))?;
         for ((name, options), statement) in missing.iter().zip(statements) {
             options.interrupt.check()?;
             let done =
@@ -192,7 +191,7 @@ fn make(
                 Err(error)
                     if error.errno() == Some(ER_TABLE_EXISTS)
                         && catalog::exists(session, name)? => {}
-                Err(error) => return Err(refused(error)),
+                Err(error) => return Err(refused(name, error)),
             }
         }
         let there = catalog::spellings(session, &first.database, &made.tables)?;
@@ -208,6 +207,17 @@ fn make(
             made.undo(session);
             Err(error)
         }
+    }
+}
+
+/// The server does not create a table.
+fn refused(name: &TableName, error: server::Error) -> Error {
+    match error {
+        error @ server::Error::LockWait { .. } => error.into(),
+        error if error.errno() == Some(ER_UNKNOWN_DATA_TYPE) => Error::Usage(format!(
+            "creating {name}: {error}; {TYPES} and {DDL} take only types that the server knows"
+        )),
+        error => Error::Usage(format!("creating {name}: {error}")),
     }
 }
 

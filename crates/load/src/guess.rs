@@ -24,6 +24,8 @@ const LOOK_BYTES: u64 = 1 << 20;
 pub struct FileGuess {
     /// The guess that has the dialect; none if that of the options fits.
     pub dialect: Option<Sniffed>,
+    /// The file is no delimited text: the sentence that says so.
+    pub other_format: Option<String>,
     /// The first line names columns of the table.
     pub header: bool,
     /// Columns with the formats of their values.
@@ -96,6 +98,10 @@ impl FirstFile<'_> {
         let mut guess = FileGuess::default();
         let mut sniffed = None;
         if !self.fits(&line) {
+            guess.other_format = sniff::other_format(&self.look(input.header)?);
+            if guess.other_format.is_some() {
+                return Some(guess);
+            }
             let found = self.sniff(input.header)?;
             line = self.first_line(&found.dialect, found.skip_lines)?;
             // A header with other names is none of this table's, and above rows there may be a row.

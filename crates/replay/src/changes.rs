@@ -28,8 +28,7 @@ const NO_CHANGE: [u16; 14] =
 pub struct Changes {
     /// Changed values, by the server's count of warnings.
     pub count: u64,
-    /// The first one; with [`show_changes`](ReplayOptions::show_changes) the first 100,000 that the
-    /// server told.
+    /// The first one; with [`show_changes`](ReplayOptions::show_changes) the first 100,000 that the server told.
     pub told: Vec<Change>,
 }
 

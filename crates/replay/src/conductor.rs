@@ -444,15 +444,18 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     }
 
     fn statement_as_it_is(&mut self, statement: &Statement) -> Result<(), Error> {
-        let step = self.step(statement)?;
+        let mut step = self.step(statement)?;
+        if self.is_trigger_left_out(statement)? {
+            step = Step::LeftOut;
+        }
+        self.report.count(&step, &statement.kind);
         if let StatementKind::Transaction(bound) = statement.kind {
             return self.bound(statement, bound);
         }
         if self.is_new_database && matches!(statement.kind, StatementKind::CreateDatabase(_)) {
             self.take_defaults(statement)?;
         }
-        if step == Step::LeftOut || self.is_trigger_left_out(statement)? {
-            self.report.left_out += 1;
+        if step == Step::LeftOut {
             return Ok(());
         }
         if let Step::Make(table) = &step {

@@ -56,13 +56,11 @@ pub(crate) use gate::{head, hold};
 pub(crate) use together::{Resolved, Together};
 use tuples::Rules;
 
-/// Bytes of a chunk, a transaction each: commits are few then, and little is sent again after a
-/// deadlock.
+/// Bytes of a chunk, a transaction each: commits are few then, and little is sent again after a deadlock.
 const CHUNK_BYTES: usize = 2 << 20;
 /// The least that a chunk is cut down to where memory is short.
 const CHUNK_BYTES_MIN: usize = 64 << 10;
-/// Runs of at least so many bytes have their secondary indexes built at the end. Less is not worth
-/// the ALTER TABLEs.
+/// Runs of at least so many bytes have their secondary indexes built at the end. Less is not worth the ALTER TABLEs.
 const DEFER_BYTES: usize = 8 << 20;
 /// Connections for which there should be room, if none are requested.
 const CONNECTIONS_WANTED: usize = 16;
@@ -103,8 +101,7 @@ pub(crate) fn send(filling: &Filling<'_>, mut run: impl Source) -> Result<Sent, 
     Ok(Sent { rows, way: "parallel", notes, changes })
 }
 
-/// How many rows of a statement there are in `tuples`, what follows its head; None where they are no
-/// literals.
+/// How many rows of a statement there are in `tuples`, what follows its head; None where they are no literals.
 pub(crate) fn rows_of(filling: &Filling<'_>, tuples: &[u8]) -> Option<u64> {
     let spans = Rules::of(filling)?.spans(tuples, usize::MAX).ok()?;
     Some(spans.spans.iter().map(|span| span.rows).sum())

@@ -108,34 +108,28 @@ impl<'a> DryRun<'a> {
             statement: name,
             rows: None,
         };
+        self.report.count(&step, &statement.kind);
         match &step {
             Step::Make(table) => {
                 let replaces = self.dropped.take_if(|(dropped, _)| dropped == table).is_some();
                 self.settle_drop();
                 self.report.table(&table.to_string());
-                self.report.statements += 1;
                 let what = if replaces { "replace" } else { "make" };
                 self.report.steps.push(line(what, table.to_string()));
             }
             Step::Drop(table) => {
                 self.settle_drop();
-                self.report.statements += 1;
                 self.dropped = Some((table.clone(), line("drop", table.to_string())));
             }
-            Step::LeftOut => self.report.left_out += 1,
-            Step::Nothing | Step::Keys(_) => {}
-            Step::Set(_) | Step::Use(_) => self.report.statements += 1,
-            Step::Run | Step::Database(_) => {
+            Step::LeftOut | Step::Nothing | Step::Keys(_) | Step::Set(_) | Step::Use(_) => {}
+            Step::Run | Step::Database(_) | Step::After(_) | Step::Barrier => {
                 self.settle_drop();
-                self.report.statements += 1;
-                self.report.steps.push(line("run", head(&statement.text)));
-            }
-            Step::After(_) | Step::Barrier => {
-                self.settle_drop();
-                self.report.statements += 1;
-                let waits_for_all = step == Step::Barrier;
-                self.report.barriers += u64::from(waits_for_all);
-                let what = if waits_for_all { "barrier" } else { "after" };
+                let what = match &step {
+                    Step::Barrier if !self.options.atomic => "barrier",
+                    Step::After(_) | Step::Barrier => "after",
+                    _ => "run",
+                };
+                self.report.barriers += u64::from(what == "barrier");
                 self.report.steps.push(line(what, head(&statement.text)));
             }
             Step::Rows(table) => self.report.steps.push(line("rows", table.to_string())),
@@ -159,10 +153,8 @@ impl<'a> DryRun<'a> {
     ) -> Result<SqlReader, Error> {
         let place = Place::of(file, statement, &words.text);
         let step = self.order.step(statement, &mut Lossy).map_err(|error| error.at(place))?;
-        let Step::Rows(table) = step else {
-            self.report.left_out += 1;
-            return Ok(reader);
-        };
+        self.report.count(&step, &statement.kind);
+        let Step::Rows(table) = step else { return Ok(reader) };
         self.settle_drop();
         if !reader.stands_before_rows() {
             reader.whole()?;

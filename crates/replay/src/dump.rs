@@ -34,8 +34,7 @@ use folder::Folder;
 pub(crate) struct Dump {
     /// Parts of the dump, in their order.
     pub parts: Vec<Part>,
-    /// Warnings for the report, a sentence each: that the dump is not complete, or that a part of
-    /// it is not replayed.
+    /// Warnings for the report, a sentence each: that the dump is not complete, or that a part of it is not replayed.
     pub warnings: Vec<String>,
     /// Rows of its tables, where it says so.
     pub counts: Vec<RowCount>,
@@ -55,8 +54,7 @@ pub(crate) struct RowCount {
 /// One step of a dump.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// The database that is the default when it begins, as the dump calls it; None leaves the
-    /// session where it is.
+    /// The database that is the default when it begins, as the dump calls it; None leaves the session where it is.
     pub database: Option<Vec<u8>>,
     /// Its content.
     pub content: Content,

@@ -1,16 +1,17 @@
 //! The report of a replay.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::PathBuf;
 
 use face::option::PARTIAL;
 use serde::Serialize;
 use sources::Position;
+use sql::StatementKind;
 
 use crate::changes::Changes;
 use crate::error::Error;
-use crate::order::Order;
+use crate::order::{Order, Step as Verdict};
 use crate::place::Place;
 
 /// One table.
@@ -58,13 +59,15 @@ pub struct Report {
     pub server: String,
     /// Where the server is: host and port, its socket, or `sandbox`; empty if none was asked.
     pub server_address: String,
-    /// Statements in the dump, INSERTs not counted, nor the SETs that repeat those before a table's
+    /// Statements in the dump, INSERTs and skipped ones not counted, nor the SETs that repeat those before a table's
     /// rows at the start of the next file of them.
     pub statements: u64,
     /// Those that waited until all tables before them were finished.
     pub barriers: u64,
     /// Statements left out by `--tables`, `--exclude` or `--into`.
     pub left_out: u64,
+    /// These and needless ones (LOCK TABLES), by kind.
+    pub skipped: BTreeMap<&'static str, u64>,
     /// Tables, in the order of the dump.
     pub tables: Vec<TableReport>,
     /// Where each of them is in `tables`.
@@ -137,6 +140,18 @@ impl fmt::Display for Failed {
 }
 
 impl Report {
+    /// Counts a statement of the dump.
+    pub(crate) fn count(&mut self, verdict: &Verdict, kind: &StatementKind) {
+        match verdict {
+            Verdict::Rows(_) => {}
+            Verdict::LeftOut | Verdict::Nothing => {
+                self.left_out += u64::from(*verdict == Verdict::LeftOut);
+                *self.skipped.entry(kind.words()).or_default() += 1;
+            }
+            _ => self.statements += 1,
+        }
+    }
+
     /// Says which files were cut: as a warning, unless that `is_known`.
     pub(crate) fn tell_cut(&mut self, cut: &[(PathBuf, Option<u64>)], is_known: bool) {
         let advice = match is_known {

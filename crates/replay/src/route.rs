@@ -166,8 +166,7 @@ fn runs(
     })
 }
 
-/// True if connections that begin with a run also end with it: plain rows, none of which takes the
-/// place of another.
+/// True if connections that begin with a run also end with it: plain rows, none of which takes the place of another.
 fn is_parallel_to_the_end(filling: &Filling<'_>, run: RowRun) -> bool {
     filling.head.verb == Verb::Insert && matches!(dry::count(run), Ok(Some(_)))
 }

@@ -30,8 +30,7 @@ pub(crate) fn load(filling: &Filling<'_>, run: impl Source + 'static) -> Result<
     counted.end(loaded, filling.is_staging)
 }
 
-/// Options for the engine to load INSERTs; or the reason why it cannot load as the dump's session
-/// would.
+/// Options for the engine to load INSERTs; or the reason why it cannot load as the dump's session would.
 fn options(filling: &Filling<'_>) -> Result<LoadOptions, String> {
     let mut options = session_options(filling)?;
     options.input.columns = columns(filling.head)?;

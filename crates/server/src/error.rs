@@ -31,8 +31,7 @@ const DENIED: [u16; 3] = [1044, 1142, 1143];
 /// Rows that refer to rows which are not there, or would not be.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "nothing was changed: {} {child} refer with foreign key `{constraint}` ({columns}) to missing \
-     rows of {} {parent}: {keys}; {}",
+    "{} {child} refer with foreign key `{constraint}` ({columns}) to missing rows of {} {parent}: {keys}; {}",
     if *.is_new { "rows for" } else { "rows of" },
     if *.is_new { "table" } else { "the new" },
     if *.is_new {
@@ -264,8 +263,7 @@ pub enum Error {
     },
     /// Somebody cloned the server for longer than the load waits.
     #[error(
-        "{target} is unchanged: the server takes no file while it is cloned by {cloner}; the load waited \
-         {seconds} s; load again when the clone ends, or wait longer with {LOCK_WAIT}"
+        "the server takes no file while it is cloned by {cloner}; the load waited {seconds} s; load again when the clone ends, or wait longer with {LOCK_WAIT}"
     )]
     Cloned {
         /// `db.table`.
@@ -277,8 +275,8 @@ pub enum Error {
     },
     /// Others waited for a load that waited for a lock, and the load let them go on.
     #[error(
-        "{target} is unchanged: the load had merged its rows and waited {seconds} s for the table, while \
-         others waited for the load; {}; load again, or add the rows with {}",
+        "the load had merged its rows and waited {seconds} s for {target}, while others waited for the load; \
+         {}; load again, or add the rows with {}",
         holders_text(.holders),
         PATH.with("stream")
     )]
@@ -291,7 +289,7 @@ pub enum Error {
         holders: Vec<String>,
     },
     /// Rows appeared in the target of `--mode insert` before the swap.
-    #[error("{0} is no longer empty: rows were inserted during the load; nothing was changed")]
+    #[error("{0} is no longer empty: rows were inserted during the load")]
     NotEmpty(String),
     /// Something else has the name of a file of ours.
     #[error(
@@ -307,14 +305,12 @@ pub enum Error {
     },
     /// Another load came while the connection was lost.
     #[error(
-        "the connection to the server was lost, and meanwhile another load of {0} removed the \
-         files of this one; nothing was changed; load again"
+        "the connection was lost, and meanwhile another load of {0} removed the files of this one; load again"
     )]
     Overtaken(String),
     /// The server takes no more writes.
     #[error(
-        "{target} was not loaded: the server became read-only during the load ({variable} is \
-         set); nothing was changed; load again when the server is writable"
+        "{target}: the server became read-only during the load ({variable} is set); load again when it is writable"
     )]
     ReadOnly {
         /// `db.table`.
@@ -326,7 +322,7 @@ pub enum Error {
     #[error(transparent)]
     Orphans(Box<Orphans>),
     /// The target's definition changed between staging table and swap.
-    #[error("{target} was not loaded: {detail}; nothing was changed")]
+    #[error("{target}: {detail}")]
     Altered {
         /// `db.table`.
         target: String,

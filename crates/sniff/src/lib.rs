@@ -348,6 +348,13 @@ fn overrule(sniffed: &mut Sniffed, wanted: &TableSettings) -> Result<(), Error> 
     Ok(())
 }
 
+/// The sentence that files are no delimited text, if they are none.
+pub fn other_format(options: &SniffOptions) -> Option<String> {
+    let memory = options.memory_bytes_max / 2;
+    let sample = Sample::take(&options.files, options.encoding, &options.temp_dir, memory).ok()?;
+    check_format(&sample, options).err().map(|error| error.to_string())
+}
+
 /// Refuses files that are no delimited text.
 fn check_format(sample: &Sample, options: &SniffOptions) -> Result<(), Error> {
     for part in sample.parts.iter().filter(|part| part.is_start) {

@@ -11,6 +11,9 @@ use simd::{Block, Isa};
 use crate::tuples::{Next, Tuples};
 use crate::walk::{BlockMasks, Cursor, Stop, TupleSink, Walk};
 
+/// A tuple that the input ends in.
+const CUT_ROW: &str = "a row that the file ends in";
+
 /// Follows the text of a run as it comes, in a buffer that begins where a tuple may.
 #[derive(Clone, Debug)]
 pub struct Cutter {
@@ -100,6 +103,11 @@ impl Cutter {
         self.cursor.quote != 0
     }
 
+    /// True if the input ends in a tuple.
+    pub fn is_cut(&self) -> bool {
+        self.not_plain.is_some_and(|(_, what)| what == CUT_ROW)
+    }
+
     /// How far was looked.
     pub fn seen(&self) -> usize {
         self.cursor.position
@@ -127,7 +135,7 @@ impl Cutter {
             Stop::End if !last || self.cursor.position < bytes.len() => return false,
             Stop::End => {
                 if !self.cursor.is_between() {
-                    self.refuse(self.cut, "a row that is not closed");
+                    self.refuse(self.cut, CUT_ROW);
                 }
                 self.state = State::Ended;
             }

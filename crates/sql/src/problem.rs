@@ -23,6 +23,9 @@ pub enum Problem {
         /// In what.
         what: &'static str,
     },
+    /// The input ends in the statement.
+    #[error("the file ends inside this statement: the dump was cut short; make or fetch it again")]
+    Cut,
     /// A command to the client.
     #[error(
         "{command} is a command for the mariadb client, not SQL, and is not run; remove it from \

@@ -57,6 +57,31 @@ pub enum StatementKind {
     Other,
 }
 
+impl StatementKind {
+    /// Its first words, for people.
+    pub fn words(&self) -> &'static str {
+        match self {
+            StatementKind::Insert(_) => "INSERT",
+            StatementKind::Set { .. } => "SET",
+            StatementKind::Use(_) => "USE",
+            StatementKind::CreateDatabase(_) => "CREATE DATABASE",
+            StatementKind::DropDatabase(_) => "DROP DATABASE",
+            StatementKind::CreateTable { .. } => "CREATE TABLE",
+            StatementKind::DropTable { .. } => "DROP TABLE",
+            StatementKind::LockTables => "LOCK TABLES",
+            StatementKind::UnlockTables => "UNLOCK TABLES",
+            StatementKind::Keys(_) => "ALTER TABLE .. KEYS",
+            StatementKind::CreateView(_) => "CREATE VIEW",
+            StatementKind::DropView(_) => "DROP VIEW",
+            StatementKind::CreateTrigger(_) => "CREATE TRIGGER",
+            StatementKind::DropTrigger(_) => "DROP TRIGGER",
+            StatementKind::Routine => "routine",
+            StatementKind::Transaction(_) => "transaction",
+            StatementKind::Other => "other",
+        }
+    }
+}
+
 /// Where a transaction begins or ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {

@@ -221,6 +221,18 @@ pub fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }
 
+/// True if a statement that the input ends with cannot be whole: a parenthesis or a comment is open, or its last sign
+/// wants more.
+pub fn is_cut(text: &[u8], syntax: Syntax) -> bool {
+    let mut tokens = Tokens::of_any_server(text, syntax);
+    let (mut depth, mut wants_more) = (0_i64, false);
+    for token in tokens.by_ref() {
+        depth += i64::from(token.is_sign(b'(')) - i64::from(token.is_sign(b')'));
+        wants_more = [b',', b'=', b'.'].iter().any(|&sign| token.is_sign(sign));
+    }
+    depth > 0 || wants_more || tokens.open().is_some()
+}
+
 /// True if `/*` with this behind it is a comment that some server runs.
 pub(crate) fn is_version(behind: &[u8]) -> bool {
     matches!(behind, [b'!', ..] | [b'M', b'!', ..])

@@ -76,11 +76,12 @@ impl Turns {
         let passes = is_wait(error) || error.is_unclear();
         // A connection that broke may have taken its time to do so.
         let is_first = self.pause == PAUSE_MIN && error.is_cut();
-        let is_over = !is_first && self.begun.elapsed() + self.pause > self.wait;
+        let left = self.wait.saturating_sub(self.begun.elapsed());
+        let is_over = !is_first && left.is_zero();
         if !passes || is_over || session.options().interrupt.is_requested() {
             return false;
         }
-        std::thread::sleep(self.pause.mul_f64(jitter()));
+        std::thread::sleep(self.pause.mul_f64(jitter()).min(left.max(PAUSE_MIN)));
         self.pause = (self.pause * 2).min(PAUSE_MAX);
         true
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use schema::{Mode, TableName};
 use server::{Error, Session};
 use targets::transaction::Transaction;
+use targets::turns::take_turns;
 use targets::{Lock, LockOptions};
 use testkit::{TestServer, TestServerOptions};
 
@@ -83,6 +84,16 @@ fn a_lock_that_does_not_come_ends_the_wait_by_name() {
     other.exec("ROLLBACK").unwrap();
     target.cleanup_tables().unwrap();
     assert_eq!(tables(&mut other, &database), 1);
+}
+
+#[test]
+fn turns_at_a_lock_last_as_long_as_the_load_may_wait() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut session = server.connect().unwrap();
+    let (begun, wait) = (Instant::now(), Duration::from_secs(2));
+    let busy = || Error::LockWait { target: "d.t".to_owned(), seconds: 2, holders: Vec::new() };
+    take_turns(&mut session, wait, |_| Err(busy())).unwrap_err();
+    assert!(begun.elapsed() >= wait, "{:?}", begun.elapsed());
 }
 
 /// The connection of the rows is killed before its COMMIT: nothing is in, and it is known.

@@ -59,7 +59,7 @@ impl Failure {
         Failure { status, text, kind: "failed", table: None, place: None }
     }
 
-    /// A load failed; a fault of its rows says first that nothing was loaded.
+    /// A load failed. The text says what became of its tables, first of all if nothing was loaded.
     pub fn of_load(error: job::Error) -> Failure {
         let is_unchanged = error.leaves_table_unchanged();
         let failure = Failure::from(error);
@@ -84,8 +84,7 @@ impl Failure {
     /// Says it on stderr, and as JSON on stdout where the command asks for JSON; gives the exit status.
     pub fn tell(&self) -> u8 {
         if !self.text.is_empty() {
-            // A line end in a value or a name begins no line of ours.
-            say(format_args!("inrush: {}", self.text.replace('\n', "\\n")));
+            say(format_args!("inrush: {}", self.text));
             if wants_json() {
                 // Who reads it has the exit status too.
                 let _ = writeln!(crate::out(), "{}", self.json());

@@ -21,15 +21,21 @@ pub mod state;
 use std::fmt::Display;
 use std::io::{StdoutLock, Write};
 
-use plain::Plain;
+use plain::{Lines, Plain};
 
-/// Says a line on stderr, whoever listens: the pipe that it goes to, or the terminal, may be gone, which ends
-/// no program.
+/// Says a line on stderr, one line whatever the values in it hold. The pipe that it goes to, or the terminal, may be
+/// gone, which ends no program.
 pub fn say(line: impl Display) {
-    let _ = std::io::stderr().write_all(format!("{}\n", plain::text(&line.to_string())).as_bytes());
+    let line = plain::text(&plain::one_line(&line.to_string()));
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// The standard output, for text and JSON.
 pub fn out() -> Plain<StdoutLock<'static>> {
     Plain::new(std::io::stdout().lock())
+}
+
+/// The same for reports, in which values stand in lines.
+pub fn lines() -> Lines<StdoutLock<'static>> {
+    Lines::new(std::io::stdout().lock())
 }

@@ -4,7 +4,7 @@
 //! escape sequences, the controls of C1, a carriage return, marks that turn the direction of text. They are
 //! written as JSON writes them, `\u001b`, which is the same string in JSON and shows people what is there.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
 /// Writes text without the characters that terminals obey, except line feeds and tabs.
@@ -30,6 +30,40 @@ impl<W: Write> Write for Plain<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// Text of which each formatted piece is in one line: a line feed in a value is written as `\n`.
+#[derive(Debug)]
+pub struct Lines<W>(Plain<W>);
+
+impl<W: Write> Lines<W> {
+    /// Text for `out`.
+    pub fn new(out: W) -> Lines<W> {
+        Lines(Plain::new(out))
+    }
+}
+
+impl<W: Write> Write for Lines<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn write_fmt(&mut self, piece: fmt::Arguments<'_>) -> io::Result<()> {
+        let text = piece.to_string();
+        match text.strip_suffix('\n') {
+            Some(line) => self.0.write_all(format!("{}\n", one_line(line)).as_bytes()),
+            None => self.0.write_all(one_line(&text).as_bytes()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// The text with `\n` for each line feed.
+pub fn one_line(text: &str) -> String {
+    text.replace('\n', "\\n")
 }
 
 /// The text without what terminals obey.
@@ -77,6 +111,17 @@ mod tests {
             assert_eq!(plain(text.as_bytes()), shown, "{text:?}");
         }
         assert_eq!(plain(b"a\x9b2Jb"), "a\u{fffd}2Jb");
+    }
+
+    #[test]
+    fn a_line_feed_in_a_value_begins_no_line() {
+        let mut out = Vec::new();
+        let mut lines = Lines::new(&mut out);
+        let dynamic: &mut dyn Write = &mut lines;
+        let [key, part] = ["a\r\nok", "b\nc"];
+        assert!(writeln!(dynamic, "key {key}: 1").is_ok());
+        assert!(write!(dynamic, "{part}").is_ok() && writeln!(dynamic).is_ok());
+        assert_eq!(String::from_utf8_lossy(&out), "key a\\u000d\\nok: 1\nb\\nc\n");
     }
 
     #[test]

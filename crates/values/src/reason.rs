@@ -83,7 +83,12 @@ impl fmt::Display for Reason {
             Reason::SkippedTime => f.write_str("does not exist in the time zone (daylight saving)"),
             Reason::TooLong => f.write_str("is too long"),
             Reason::InvalidCharacter { offset } => {
-                write!(f, "has bytes that are invalid in the input's charset, at byte {offset}")
+                let latin1 = CHARSET.with("latin1");
+                write!(
+                    f,
+                    "has bytes that are invalid in the input's charset, at byte {offset} ({latin1} reads \
+                     Western European files)"
+                )
             }
             Reason::Unconvertible { offset } => {
                 write!(f, "has a character at byte {offset} that the column's charset lacks")
@@ -202,6 +207,11 @@ mod tests {
         let int = SqlType::Integer { bytes: 4, unsigned: true };
         let text = Reason::OutOfRange.explain(b"-1", &int).to_string();
         assert_eq!(text, r#""-1" is out of range: INT UNSIGNED"#);
+        let latin1 = Reason::InvalidCharacter { offset: 3 }.to_string();
+        assert!(
+            latin1.ends_with("at byte 3 (--charset latin1 reads Western European files)"),
+            "{latin1}"
+        );
     }
 
     #[test]

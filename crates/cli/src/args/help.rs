@@ -129,6 +129,23 @@ mod tests {
     }
 
     #[test]
+    fn every_command_is_in_exactly_one_group() {
+        let mut cli = built();
+        let page = Page::of(&mut cli, Extent::Common).text();
+        let named = groups::COMMAND_GROUPS.iter().flat_map(|(_, names)| names.split(' '));
+        let named: Vec<&str> = named.collect();
+        let shown = |name: &str| {
+            page.lines().filter(|line| line.starts_with(&format!("  {name} "))).count()
+        };
+        for command in cli.get_subcommands().filter(|command| !command.is_hide_set()) {
+            let name = command.get_name();
+            assert_eq!(named.iter().filter(|known| **known == name).count(), 1, "{name}");
+            assert_eq!(shown(name), 1, "{name} in:\n{page}");
+        }
+        assert_eq!(named.len(), cli.get_subcommands().count());
+    }
+
+    #[test]
     fn names_in_groups_are_options() {
         let mut names: Vec<String> = Vec::new();
         every(&mut |command| {

@@ -75,6 +75,32 @@ fn reasons(report: &Value) -> Vec<(u64, Vec<String>)> {
 }
 
 #[test]
+fn the_files_of_a_folder_are_checked_each_for_its_table() {
+    let Some(desk) = desk() else { return };
+    let folder = desk.home.path().join("rows");
+    fs::create_dir(&folder).unwrap();
+    desk.home.file("rows/customers.csv", "id,code\n9,z\nx,y\n");
+    desk.home.file("rows/orders.csv", format!("{COLUMNS}\n7,9,2026-01-01,9,abc,x6,NULL\n"));
+    let load = desk.home.load(desk.server, &desk.database, &folder);
+    let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();
+    let check = |more: &[&str]| run(desk.home.inrush(["check"]).args(&arguments).args(more));
+    let told = check(&["--header"]);
+    assert_eq!(told.code(), 3, "{told:?}");
+    for part in [
+        "customers: 2 rows, 1 of them bad",
+        "orders: 1 row, nothing wrong",
+        "not checked: foreign keys, because rows of other files of the command may be meant",
+    ] {
+        assert!(told.out.contains(part), "{part}: {told:?}");
+    }
+    let told: Value = serde_json::from_str(&check(&["--header", "--json"]).out).unwrap();
+    assert_eq!(
+        (&told["tables"][0]["bad_rows"], &told["tables"][1]["rows"]),
+        (&1.into(), &1.into())
+    );
+}
+
+#[test]
 fn every_reason_of_every_bad_row_is_told_and_nothing_is_changed() {
     let Some(mut desk) = desk() else { return };
     let file = desk.home.file("orders.csv", text());

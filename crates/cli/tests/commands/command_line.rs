@@ -69,7 +69,11 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
         ("nodb.t", &[], &["nodb.t", missing_hint]),
         (&missing, &["--ddl", ddl], &["--ddl creates", ".other, not", ".missing"]),
         (&missing, &["--ddl", no_sql], &["--ddl contains no CREATE TABLE"]),
-        (&new, &["--ddl", bad_sql], &["--ddl: server error ", "INTT"]),
+        (
+            &new,
+            &["--ddl", bad_sql],
+            &["creating ", ".new: server error ", "INTT", "--types and --ddl"],
+        ),
     ];
     for (into, more, parts) in cases {
         run(desk.home.load(desk.server, into, &file).args(*more)).refused(2, parts);

@@ -48,7 +48,8 @@ fn inspect_shows_a_loaded_file_and_finds_what_is_wrong_with_a_broken_one() {
     };
     assert!(broken.out.contains(broken_checksum), "{broken:?}");
     fs::write(&copy, &bytes[..1_000]).unwrap();
-    inspect(&[]).refused(1, &["t.ibd: ", "file size is 1000, expected at least a page"]);
+    inspect(&[])
+        .refused(1, &["t.ibd: ", "file size is 1000, expected at least a page", "FOR EXPORT"]);
     run(&mut desk.home.inrush(["inspect", "no.ibd"])).refused(2, &["no.ibd: No such file"]);
     run(&mut desk.home.inrush(["inspect", "/tmp"])).refused(2, &["/tmp is a directory"]);
 }

@@ -58,7 +58,11 @@ fn a_killed_load_is_listed_and_gone_on_with() {
         &["has loaded the same files into", "to load them once more, run: inrush load"],
     );
     assert!(scene.is_new());
-    job_in(&scene.home, "failed");
+    assert_eq!(job_in(&scene.home, "failed")["loaded_by"], done["job"]);
+    for command in [&["jobs"][..], &["jobs", "show", &name(&job)]] {
+        let told = run(&mut scene.home.inrush(command));
+        assert!(told.done().out.contains(&format!("by job {}", name(&done))), "{told:?}");
+    }
     assert_eq!(run(&mut scene.home.inrush(["jobs", "clean"])).done().out, "2 journals removed\n");
     assert_eq!(names(&scene.home.path().join("state/inrush/jobs")), [""; 0]);
 }

@@ -106,6 +106,16 @@ fn largest_values_of_a_float_with_digits_are_the_same() {
 }
 
 #[test]
+fn a_line_feed_in_a_key_begins_no_line_of_the_report() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a VARCHAR(30) PRIMARY KEY)");
+    desk.exec("INSERT INTO t VALUES ('x\\nt: the same')");
+    let told = desk.verify("t", &desk.home.file("rows", "y\n"), &[]);
+    assert_eq!(told.code(), 3, "{told:?}");
+    assert!(!told.out.contains("\nt: the same"), "{told:?}");
+}
+
+#[test]
 fn rows_without_a_key_are_counted_and_generated_numbers_left_out() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE TABLE bare (a INT, b VARCHAR(5))");

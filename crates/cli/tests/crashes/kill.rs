@@ -321,7 +321,7 @@ fn rows_that_others_insert_meanwhile_are_kept_and_the_load_fails() {
             &[
                 &scene.table,
                 "is no longer empty: rows were inserted during the load",
-                "nothing was changed",
+                "nothing was loaded: ",
             ],
         );
         let mine = format!("SELECT CONCAT(name, ' ', body) FROM {}", scene.table);
@@ -335,7 +335,7 @@ fn a_table_that_others_alter_meanwhile_stays_as_they_made_it() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Replace, 1_000);
     let alter = format!("ALTER TABLE {} ADD COLUMN more INT", scene.table);
-    meanwhile(&mut scene, "verify.begin", &alter).refused(1, &["was not loaded: "]);
+    meanwhile(&mut scene, "verify.begin", &alter).refused(1, &["nothing was loaded: "]);
     let count = format!("SELECT COUNT(*), SUM(more IS NULL) FROM {}", scene.table);
     let row = scene.session.query_row(&count).unwrap();
     assert_eq!((row.number::<u32>(0).unwrap(), row.number::<u32>(1).unwrap()), (500, 500));

@@ -41,7 +41,11 @@ fn a_temporary_folder_that_fills_up_fails_the_load() {
     let mut scene = Scene::new(server, Mode::Replace, 60_000);
     let Some(small) = SmallDisk::over(&scene.home.temp_dir(), "512k") else { return };
     let outcome = run(&mut scene.command());
-    let said = ["writing spill run", "tmp: No space left on device", "; free some space there"];
+    let said = [
+        "nothing was loaded: writing spill run",
+        "tmp: No space left on device",
+        "; free some space there",
+    ];
     outcome.refused(1, &said);
     assert!(!scene.is_new());
     scene.clean("a full temporary folder");

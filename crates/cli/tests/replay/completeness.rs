@@ -36,6 +36,21 @@ fn a_dump_that_was_cut_between_two_statements_is_told() {
 }
 
 #[test]
+fn a_dump_that_was_cut_inside_a_statement_is_told_before_the_statement_is_sent() {
+    let Some(yard) = Yard::new(&["inside"]) else { return };
+    let text = format!("USE `{}`;\nCREATE TABLE a (i INT, v INT);\n", yard.databases[0]);
+    for cut in ["CREATE TABLE b (\n  i INT,\n  v", "INSERT INTO a VALUES (1,2),(3,"] {
+        let dump = yard.home.file("inside.sql", format!("{text}{cut}"));
+        for more in [&["--dry-run"][..], &[]] {
+            let outcome = run(&mut yard.replay(&dump, more));
+            outcome
+                .refused(1, &["inside.sql line 3 (byte ", "the file ends inside this statement"]);
+            assert!(!outcome.err.contains("server error"), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
 fn tables_that_are_asked_for_and_not_there_are_told() {
     let Some(mut yard) = Yard::new(&["asked"]) else { return };
     let database = yard.databases[0].clone();

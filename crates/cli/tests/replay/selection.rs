@@ -1,5 +1,7 @@
 //! Only some tables of a dump.
 
+use serde_json::Value;
+
 use super::yard::Yard;
 use crate::support::run;
 
@@ -70,6 +72,34 @@ fn tables_that_are_left_out_are_not_changed() {
             let found = values.map(|sql| yard.session.query_text(sql).unwrap().unwrap());
             assert_eq!(found, ["7", "1,2", "12", "9", "500"], "{selection:?} {more:?}");
         }
+    }
+}
+
+#[test]
+fn a_dry_run_counts_statements_as_the_replay_does() {
+    let Some(yard) = Yard::new(&["counted"]) else { return };
+    let text = "USE `DATABASE`;\n/*!40101 SET @x=1 */;\nDROP TABLE IF EXISTS `a`;\nCREATE TABLE `a` (i INT);\n\
+                LOCK TABLES `a` WRITE;\n/*!40000 ALTER TABLE `a` DISABLE KEYS */;\nINSERT INTO `a` VALUES (1);\n\
+                UNLOCK TABLES;\nDROP TABLE IF EXISTS `b`;\nCREATE TABLE `b` (i INT);\n\
+                INSERT INTO `b` VALUES (1);\nSELECT 1;\n";
+    let dump = yard.home.file("counted.sql", text.replace("DATABASE", &yard.databases[0]));
+    let locks =
+        "2 statements skipped, because a replay needs no locks: 1 LOCK TABLES, 1 UNLOCK TABLES";
+    let others = "3 statements skipped, because of --into, --tables or --exclude: 1 CREATE TABLE, \
+                  1 DROP TABLE, 1 INSERT";
+    for (more, statements, skipped) in [(&[][..], 8, 2), (&["--tables", "a"], 6, 5)] {
+        let counts = [&["--dry-run"][..], &[]].map(|dry| {
+            let told = run(yard.replay(&dump, more).args(dry));
+            assert!(told.done().out.contains(locks), "{told:?}");
+            assert_eq!(told.out.contains(others), skipped == 5, "{told:?}");
+            let told = run(yard.replay(&dump, more).args(dry).arg("--json"));
+            let told: Value = serde_json::from_str(&told.done().out).unwrap();
+            ["statements", "barriers", "left_out", "skipped", "rows"].map(|name| told[name].clone())
+        });
+        assert_eq!(counts[0], counts[1], "{more:?}");
+        assert_eq!(counts[0][0], statements, "{counts:?}");
+        let kinds = counts[0][3].as_object().unwrap().values();
+        assert_eq!(kinds.filter_map(Value::as_u64).sum::<u64>(), skipped, "{counts:?}");
     }
 }
 

@@ -87,7 +87,8 @@ fn the_tables_behind_the_others_fail_by_themselves_and_say_what_is_loaded() {
     place.home.file("rows/a.csv", "1\nx\n");
     let refused = place.load(&[]);
     let (c, d) = (format!("{}.c", place.database), format!("{}.d", place.database));
-    refused.refused(1, &["a.csv line 2", &format!("already loaded: {c}, {d}")]);
+    let fate = format!("; {}.a is unchanged; already loaded: {c}, {d}", place.database);
+    refused.refused(1, &["a.csv line 2", &fate]);
     assert_eq!(place.rows(), [0, 0, 3, 3, 0]);
 }
 

@@ -170,7 +170,7 @@ fn what_a_schema_does_not_say_is_refused_and_nothing_is_made() {
         (
             "CREATE TABLE item (id INT, store INT, note INTEGRAL); CREATE TABLE store (id INT, head INT); \
           CREATE TABLE staff (id INT, store INT)",
-            "--ddl: ",
+            ": server error ",
         ),
     ] {
         empty.home.file("schema.sql", schema);

@@ -1,19 +1,25 @@
 //! The state that an error leaves: of the program, of the tables, of the load.
 
+use face::option::{MODE, ON_DUPLICATE, PATH};
 use targets::Lock;
 
 use super::Error;
 use crate::position::ErrorPlace;
 
+/// `ER_ROW_IS_REFERENCED_2`: a row of another table refers to a row that is to be deleted.
+const ER_ROW_IS_REFERENCED: u16 = 1451;
+/// Exit status of the program when nothing was started.
+const NOT_BEGUN: u8 = 2;
+
 impl Error {
-    /// Exit status of the program: 2 when nothing was started, else 1.
+    /// Exit status of the program: [`NOT_BEGUN`] or 1.
     pub fn exit_status(&self) -> u8 {
         match self {
             Error::Usage(_)
             | Error::Unfit { .. }
             | Error::NoSpace { .. }
             | Error::NothingToLoad { rejects: 0, .. }
-            | Error::Memory { .. } => 2,
+            | Error::Memory { .. } => NOT_BEGUN,
             Error::Server(error) => server_status(error),
             Error::Step { error, .. } | Error::Several { error, .. } => error.exit_status(),
             Error::Each { error, done, .. } if done.is_empty() => error.exit_status(),
@@ -42,23 +48,19 @@ impl Error {
         }
     }
 
-    /// True of a fault of the input's rows, which ends a load before any row is published. A load whose rows are
-    /// in the table in part says so by [`Error::Appended`].
+    /// True if a load that had begun has left the tables as they were, and its error does not say so.
     pub fn leaves_table_unchanged(&self) -> bool {
-        matches!(
-            self,
-            Error::Rejected { .. }
-                | Error::RejectedPart { .. }
-                | Error::NothingToLoad { .. }
-                | Error::NoOrder(_)
-                | Error::Duplicate { .. }
-                | Error::UnknownDuplicate { .. }
-                | Error::DuplicateRow { .. }
-                | Error::KeyTaken { .. }
-                | Error::NotMerged(_)
-                | Error::NotRouted(_)
-                | Error::Source(_)
-        )
+        match self {
+            Error::Step { .. }
+            | Error::Several { .. }
+            | Error::Stopped { .. }
+            | Error::Each { .. } => false,
+            Error::Usage(_) | Error::Unfit { .. } | Error::Memory { .. } => false,
+            Error::Server(error) if server_status(error) == NOT_BEGUN => false,
+            // Where a mistake of ours ended the load, only its step knows.
+            Error::Internal(_) => false,
+            error => error.leaves_tables_as_before(),
+        }
     }
 
     /// True if only the server can load the rows of an INSERT, as statements: `load::load_from`
@@ -75,16 +77,17 @@ impl Error {
     pub fn leaves_tables_as_before(&self) -> bool {
         use server::Error as E;
         match self {
-            Error::Step { error, .. } | Error::Several { error, .. } => {
-                error.leaves_tables_as_before()
-            }
+            Error::Step { error, .. }
+            | Error::Several { error, .. }
+            | Error::Replica { error, .. }
+            | Error::Shard { error, .. }
+            | Error::Prepared { error, .. } => error.leaves_tables_as_before(),
             Error::AllIn { .. }
             | Error::SwapUnknown { .. }
             | Error::Appended { .. }
             | Error::StoppedAdding { .. }
             | Error::LostCommits { .. }
             | Error::NotRolledBack { .. }
-            | Error::Prepared { .. }
             | Error::Pending { .. }
             | Error::LostBranches { .. }
             | Error::Shards { .. }
@@ -131,7 +134,7 @@ impl Error {
             Ok(()) if matches!(&self, Error::Server(error) if error.has_advice()) => {
                 format!("{now}the load left nothing behind")
             }
-            Ok(()) => format!("{now}the load left nothing behind; load again"),
+            Ok(()) => format!("{now}the load left nothing behind; {}", self.remedy()),
             Err(error) => format!(
                 "{now}{} and its files could not be removed; the next load of the table removes \
                  them ({error})",
@@ -139,6 +142,21 @@ impl Error {
             ),
         };
         Error::Step { step, error: Box::new(self), state, clean }
+    }
+}
+
+impl Error {
+    /// What helps after an error of the server that has no advice of its own.
+    fn remedy(&self) -> String {
+        match self {
+            Error::Server(error) if error.errno() == Some(ER_ROW_IS_REFERENCED) => format!(
+                "{} replaces rows that other tables refer to, and {} with {} changes them and deletes none",
+                PATH.with("direct"),
+                MODE.with("append"),
+                ON_DUPLICATE.with("update")
+            ),
+            _ => "load again".to_owned(),
+        }
     }
 }
 
@@ -154,7 +172,56 @@ fn server_status(error: &server::Error) -> u8 {
         | E::Collation(_)
         | E::NoServer(..)
         | E::Leftover(_)
-        | E::Downgrade { .. } => 2,
+        | E::Downgrade { .. } => NOT_BEGUN,
         _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+    use crate::report::Report;
+
+    fn refused(errno: u16) -> Error {
+        let words = String::new;
+        let (sqlstate, message, statement) = (words(), words(), words());
+        Error::Server(server::Error::Statement { errno, sqlstate, message, statement })
+    }
+
+    #[test]
+    fn a_load_that_failed_says_once_what_became_of_the_table() {
+        let lock = || {
+            let (target, holders) = ("d.t".to_owned(), Vec::new());
+            Error::Server(server::Error::LockWait { target, seconds: 1, holders })
+        };
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let full = Error::Io { doing: "writing", path: "/tmp/run".into(), source: full };
+        assert!(lock().leaves_table_unchanged() && full.leaves_table_unchanged());
+        let several = |error| Error::Several {
+            table: "d.t".to_owned(),
+            step: "rows",
+            error: Box::new(error),
+            tables: 2,
+            left: None,
+            others: Vec::new(),
+        };
+        let unknown = server::Error::CommitUnknown("d.t".to_owned());
+        for error in [several(lock()), Error::Server(unknown), Error::Usage("--fill".to_owned())] {
+            assert!(!error.leaves_table_unchanged(), "{error}");
+        }
+        let each = Error::Each {
+            table: "d.b".to_owned(),
+            error: Box::new(lock()),
+            done: vec![Report { target: "d.a".to_owned(), ..Report::default() }],
+        };
+        assert!(each.to_string().ends_with("; d.b is unchanged; already loaded: d.a"), "{each}");
+    }
+
+    #[test]
+    fn rows_that_others_refer_to_are_not_to_be_loaded_again_in_the_same_way() {
+        assert!(refused(ER_ROW_IS_REFERENCED).remedy().starts_with("--path direct "));
+        assert_eq!(refused(1114).remedy(), "load again");
     }
 }

@@ -62,11 +62,13 @@ pub(super) fn also_bad(others: &[String]) -> String {
     }
 }
 
-pub(super) fn before(done: &[Report]) -> String {
+pub(super) fn before(table: &str, error: &Error, done: &[Report]) -> String {
     let names: Vec<&str> = done.iter().map(|report| report.target.as_str()).collect();
-    match names.as_slice() {
-        [] => "no table was loaded".to_owned(),
-        names => format!("already loaded: {}", names.join(", ")),
+    let loaded = format!("already loaded: {}", names.join(", "));
+    match error.leaves_table_unchanged() {
+        _ if names.is_empty() => "no table was loaded".to_owned(),
+        true => format!("{table} is unchanged; {loaded}"),
+        false => loaded,
     }
 }
 

@@ -318,6 +318,10 @@ impl<'l> Survey<'l> {
     /// generates, so a small table without values of its own is built: the table itself would go on at another
     /// number.
     fn inspected(&mut self, purpose: Purpose, source: &mut dyn Source) -> Result<Inspected, Error> {
+        // Several of them are looked at once more if they are not sent.
+        if self.options.with_others == WithOthers::Small {
+            return Inspected::without_order(self.target, self.options, source);
+        }
         if !self.facts.is_small() {
             return Inspected::new(self.target, self.options, source);
         }

@@ -10,6 +10,8 @@ use job::options::{LoadOptions, Mode, RowOptions, ServerOptions};
 use job::progress::{Progress, Snapshot};
 use server::{ConnectOptions, Interrupt};
 
+/// Kinds of errors that are about the rows of the input.
+const FAULTS_OF_ROWS: [&str; 3] = ["rows", "duplicate", "input"];
 /// How long files are checked behind a failure.
 const CHECKING: Duration = Duration::from_secs(60);
 
@@ -39,7 +41,7 @@ pub(super) fn with_others(
 ) -> Error {
     match error {
         Error::Several { table, step, error, tables: count, left, .. }
-            if error.leaves_table_unchanged() && error.place().is_some() =>
+            if FAULTS_OF_ROWS.contains(&error.kind()) && error.place().is_some() =>
         {
             let others = others(connect, tables, &table, progress);
             Error::Several { table, step, error, tables: count, left, others }

@@ -36,8 +36,8 @@ impl Conductor<'_, '_> {
             Ok(Step::Rows(table)) => {
                 return (self.went_elsewhere(&table), behind_run(reader));
             }
-            Ok(_) => {
-                self.report.left_out += 1;
+            Ok(step) => {
+                self.report.count(&step, &statement.kind);
                 return (Ok(()), Ok(reader));
             }
             Err(error) => return (Err(error), Ok(reader)),

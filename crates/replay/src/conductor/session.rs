@@ -211,7 +211,6 @@ impl Conductor<'_, '_> {
         if may_set {
             self.read_state()?;
         }
-        self.report.statements += 1;
         if self.state.as_ref().is_some_and(|state| state.is_of_next()) {
             self.state = None;
         }

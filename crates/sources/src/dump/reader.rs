@@ -13,6 +13,7 @@ use sql::command::{
     CLIENT_COMMANDS, LINE_BYTES_MAX, delimiter, first_word, line_size, source_line,
 };
 use sql::insert::{self, Head, InsertHead};
+use sql::token::is_cut;
 use sql::{Boundary, Lexer, Problem, Session, StatementKind, StrayLine, Syntax, classify};
 
 pub use self::options::SqlOptions;
@@ -162,6 +163,11 @@ impl SqlReader {
         let (rest, next) = self.end(lexer, &head.text, bytes_max)?;
         let mut text = head.text;
         if let Some(window) = &mut self.window {
+            if rest == next && is_cut(&window.bytes()[..rest], self.session.syntax) {
+                let error = problem(window, 0, Problem::Cut, &text);
+                window.take(next);
+                return Err(error);
+            }
             text.extend_from_slice(window.bytes()[..rest].trim_ascii_end());
             window.take(next);
         }
@@ -319,6 +325,13 @@ impl SqlReader {
         let lexer = self.lexer();
         let (text, next) = self.end(lexer, b"", self.options.statement_bytes_max)?;
         let Some(window) = &mut self.window else { return Ok(statement) };
+        // Dump programs end each statement; people leave out the last semicolon.
+        let lacks_end = window.is_of_client && !window.is_completed;
+        if text == next && (lacks_end || is_cut(&window.bytes()[..text], syntax)) {
+            let error = problem(window, 0, Problem::Cut, b"");
+            window.take(next);
+            return Err(error);
+        }
         statement.text = window.bytes()[..text].trim_ascii_end().to_vec();
         window.take(next);
         statement.kind = classify(&statement.text, syntax, self.options.comments);

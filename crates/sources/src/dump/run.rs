@@ -20,13 +20,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use simd::Isa;
-use sql::{Cutter, InsertHead, Tuples, is_blank};
+use sql::{Cutter, InsertHead, Problem, Tuples, is_blank};
 
 pub use self::lent::Handback;
 use self::lent::{Lent, Returned};
 pub use self::statements::RunStatement;
 use self::text::RunText;
 use super::onward::Onward;
+use super::problem::begin;
 use super::scan::run_reader;
 use super::window::{PIECE_BYTES, Window};
 use crate::bytes::ahead::Ends;
@@ -291,11 +292,12 @@ impl RowRun {
             }
             if let Some((at, what)) = self.text.cutter.not_plain() {
                 let at = self.text.position(&self.place, at);
-                let quote = self.text.has_open_quote();
+                let (quote, is_cut) = (self.text.has_open_quote(), self.text.cutter.is_cut());
                 self.stop();
-                return Err(match quote {
-                    true => Error::UnterminatedQuote { at },
-                    false => Error::NotPlain { at, what },
+                return Err(match (quote, is_cut) {
+                    (true, _) => Error::UnterminatedQuote { at },
+                    (false, true) => self.cut(at),
+                    (false, false) => Error::NotPlain { at, what },
                 });
             }
             if let Some(end) = end {
@@ -309,6 +311,12 @@ impl RowRun {
             self.check_size(limit)?;
             limit += PIECE_BYTES;
         }
+    }
+
+    /// The input ends in a statement.
+    fn cut(&self, at: Position) -> Error {
+        let statement = begin(&self.place.head.text, b"");
+        Error::Sql { at, problem: Problem::Cut, statement }
     }
 
     /// Nothing more is read for this run.

@@ -7,6 +7,15 @@ pub(super) struct Group {
     pub(super) options: &'static str,
 }
 
+/// Commands under one heading: the program's, and those of a command.
+pub(super) const COMMAND_GROUPS: [(&str, &str); 5] = [
+    ("Load files", "load plan check verify sniff job"),
+    ("Dumps and exports", "replay export"),
+    ("Loads that ran or were interrupted", "jobs resume"),
+    ("Servers and their files", "doctor tune sandbox inspect"),
+    ("Other commands", "bench help completions"),
+];
+
 pub(super) const GROUPS: [Group; 12] = [
     Group {
         heading: "Tables",

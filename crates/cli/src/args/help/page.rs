@@ -10,6 +10,8 @@ use super::groups::{self, EXAMPLES, GROUPS};
 const COLUMNS: usize = 80;
 /// Column at which explanations begin, and the room that an option has before it.
 const INDENT: usize = 26;
+/// The same of commands, whose names are short.
+const COMMAND_INDENT: usize = 15;
 
 /// Options that a page has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,13 +50,7 @@ impl Page {
         let examples = groups::of(&EXAMPLES, name).unwrap_or_default();
         let arguments: Vec<&Arg> =
             command.get_arguments().filter(|argument| !argument.is_hide_set()).collect();
-        let mut sections = Vec::new();
-        let commands = command.get_subcommands().filter(|below| !below.is_hide_set());
-        let entries = commands.map(|below| Entry {
-            term: below.get_name().to_owned(),
-            paragraphs: below.get_about().map(ToString::to_string).into_iter().collect(),
-        });
-        sections.push(Section { heading: "Commands".to_owned(), entries: entries.collect() });
+        let mut sections = commands(command);
         let positional = arguments.iter().filter(|argument| argument.is_positional());
         let entries = positional.map(|argument| Entry::of(argument, extent)).collect();
         sections.push(Section { heading: "Arguments".to_owned(), entries });
@@ -110,14 +106,17 @@ impl Page {
         }
         for Section { heading, entries } in &self.sections {
             let _ = writeln!(out, "\n{heading}:");
+            let is_command =
+                |entry: &Entry| entry.term.starts_with(|c: char| c.is_ascii_lowercase());
+            let indent = if entries.iter().all(is_command) { COMMAND_INDENT } else { INDENT };
             for Entry { term, paragraphs } in entries {
                 let mut first = format!("  {term}");
-                if first.chars().count() + 2 > INDENT {
+                if first.chars().count() + 2 > indent {
                     let _ = writeln!(out, "{first}");
                     first.clear();
                 }
                 for paragraph in paragraphs {
-                    wrap(&mut out, &format!("{first:INDENT$}"), INDENT, paragraph);
+                    wrap(&mut out, &format!("{first:indent$}"), indent, paragraph);
                     first.clear();
                 }
             }
@@ -149,6 +148,24 @@ impl Page {
         }
         out
     }
+}
+
+/// The commands of the program in their groups, or those of one of its commands.
+fn commands(command: &Command) -> Vec<Section> {
+    let entry = |below: &Command| Entry {
+        term: below.get_name().to_owned(),
+        paragraphs: below.get_about().map(ToString::to_string).into_iter().collect(),
+    };
+    let all = || command.get_subcommands().filter(|below| !below.is_hide_set());
+    let section = |heading: &str, entries| Section { heading: heading.to_owned(), entries };
+    if !all().any(|below| below.get_name() == "load") {
+        return vec![section("Commands", all().map(entry).collect())];
+    }
+    let group = |(heading, names): &(&str, &str)| {
+        let named = names.split(' ').flat_map(|name| all().find(|below| below.get_name() == name));
+        section(heading, named.map(entry).collect())
+    };
+    groups::COMMAND_GROUPS.iter().map(group).collect()
 }
 
 impl Entry {

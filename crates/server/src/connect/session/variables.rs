@@ -1,5 +1,6 @@
 //! A session's variables: set by name, and read back.
 
+use face::option::UNLOGGED;
 use mysql::prelude::Queryable;
 
 use super::Session;
@@ -35,7 +36,7 @@ impl Session {
     pub(super) fn begin(&mut self) -> Result<()> {
         let options = self.options.clone();
         if options.unlogged {
-            self.set(&[("sql_log_bin", "0")])?;
+            self.set(&[("sql_log_bin", "0")]).map_err(|error| explain(error, &options))?;
         }
         for (name, value) in &options.settings {
             self.set(&[(name, value)])?;
@@ -326,6 +327,9 @@ fn explain(error: Error, options: &ConnectOptions) -> Error {
              with mariadb-tzinfo-to-sql (MySQL: mysql_tzinfo_to_sql), or use an offset such as \
              +02:00"
         )),
+        _ if options.unlogged && error.errno() == Some(ER_SPECIFIC_ACCESS_DENIED) => {
+            Error::Option(format!("{UNLOGGED}: {error}"))
+        }
         _ => error,
     }
 }

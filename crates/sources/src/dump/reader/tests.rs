@@ -76,6 +76,36 @@ fn a_dump_that_lacks_its_last_line_was_cut() {
 }
 
 #[test]
+fn a_dump_that_ends_inside_a_statement_says_so() {
+    let read = |dump: &str| {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(dump.as_bytes()).unwrap();
+        let mut reader = SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
+        while let Some(statement) = reader.next()? {
+            if matches!(statement.kind, StatementKind::Insert(_)) {
+                reader.whole()?;
+            }
+        }
+        Ok::<(), Error>(())
+    };
+    let client = "-- MySQL dump 10.13  Distrib 8.0.36, for Linux (x86_64)\n";
+    for (before, cut) in [
+        ("SET x=1;\n", "CREATE TABLE t (\n a INT,\n b"),
+        ("SET x=1;\n", "INSERT INTO t VALUES (1,'a'),(2,"),
+        ("SET x=1;\n", "INSERT INTO t VALUES (1),"),
+        ("SET x=1;\n", "/*!50001 CREATE VIEW v AS SELECT 1"),
+        (client, "CREATE VIEW v AS SELECT"),
+    ] {
+        let error = read(&format!("{before}{cut}")).unwrap_err().to_string();
+        assert!(error.contains(" line 2 (byte "), "{cut}: {error}");
+        assert!(error.contains(": the file ends inside this statement: "), "{cut}: {error}");
+    }
+    for whole in ["SELECT 1", "CREATE TABLE t (a INT)\n", "INSERT INTO t VALUES (1),(2)"] {
+        read(whole).unwrap();
+    }
+}
+
+#[test]
 fn what_mysqlbinlog_writes_is_cut_at_its_delimiter() {
     let dump = b"/*!50530 SET @@SESSION.PSEUDO_SLAVE_MODE=1*/;\nDELIMITER /*!*/;\n# at 4\n\
                  BINLOG '\nabc/==\n'/*!*/;\n/*!\\C utf8mb4 *//*!*/;\nx/*!*/;\nDELIMITER ;\ny;";

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sql::Next;
+use sql::token::is_cut;
 use sql::walk::{Cursor, Walk};
 
 use super::RowRun;
@@ -50,6 +51,10 @@ impl RowRun {
             self.read()?;
         };
         let end = cursor.position.min(self.text.bytes.len());
+        if !is_closed && is_cut(&self.text.bytes[..end], self.place.tuples.syntax) {
+            self.ended = true;
+            return Err(self.cut(self.text.position(&self.place, 0)));
+        }
         // At the end of the input a semicolon may be part of a comment.
         let text = &self.text.bytes[..end - usize::from(is_closed)];
         statement.text.clear();
