@@ -5,7 +5,6 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use load::Stage;
 use load::jobs::{self, Job, State};
 use load::journal::{Entry, Event};
 use serde::Serialize;
@@ -109,7 +108,7 @@ fn list(out: &mut impl Write, jobs: &[Job], is_json: bool) -> io::Result<()> {
     }
     // The newest job of a table knows best.
     let is_newest = |at: usize| !jobs[..at].iter().any(|newer| newer.target() == jobs[at].target());
-    let added = jobs.iter().enumerate().filter(|(at, job)| may_have_added(job) && is_newest(*at));
+    let added = jobs.iter().enumerate().filter(|(at, job)| job.has_added() && is_newest(*at));
     for (_, job) in added {
         let (target, name) = (one_line(job.target()), &job.name);
         writeln!(
@@ -119,20 +118,6 @@ fn list(out: &mut impl Write, jobs: &[Job], is_json: bool) -> io::Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// True of a job that was interrupted while it added rows to a table by statements.
-fn may_have_added(job: &Job) -> bool {
-    let appends = |command: &::load::CommandLine| {
-        command.arguments.iter().any(|word| word == "append" || word == "--mode=append")
-    };
-    // A table that is built or staged gets all rows or none.
-    let is_staged = job.entries.iter().any(|entry| entry.what.step == Stage::Staging.name());
-    matches!(job.state, State::Killed | State::Failed)
-        && job.last_step() == Some(Stage::Rows.name())
-        && !is_staged
-        && job.command().is_some_and(appends)
-        && job.failure().is_none_or(|failure| failure.contains("_inrush_ledger_"))
 }
 
 fn show_job(out: &mut impl Write, job: &Job, later: Option<&Job>, is_json: bool) -> io::Result<()> {
@@ -245,8 +230,17 @@ fn clean(
     }
     for job in killed {
         printed = printed.and_then(|()| {
-            let target = one_line(job.target());
-            writeln!(out, "the next load into {target} removes leftovers of job {}", job.name)
+            let (target, name) = (one_line(job.target()), &job.name);
+            match job.has_added() {
+                true => writeln!(
+                    out,
+                    "job {name} has added rows to {target}; the command of the job loads the rest while a table \
+                     _inrush_ledger_.. beside {target} lists these rows"
+                ),
+                false => {
+                    writeln!(out, "the next load into {target} removes leftovers of job {name}")
+                }
+            }
         });
     }
     Ok(printed)

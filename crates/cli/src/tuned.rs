@@ -128,15 +128,26 @@ impl State {
         if self.set.is_empty() {
             writeln!(out, "  no variable is set for loads")?;
         }
+        let possible: Vec<&Change> =
+            self.could_be_set.iter().flat_map(|could| &could.changes).collect();
         for Change { variable, before, set, held, .. } in &self.set {
             let until = if *held { ", until inrush tune --restore" } else { "" };
-            writeln!(out, "  set       {variable}={set}, was {before}{until}")?;
+            // What could be set is not what was set.
+            let is_other =
+                |change: &&&Change| change.variable == *variable && change.before != *before;
+            let now = possible.iter().find(is_other);
+            let now = now.map(|change| format!("; somebody else has set {} since", change.before));
+            let now = now.unwrap_or_default();
+            writeln!(out, "  set       {variable}={set}, was {before}{until}{now}")?;
         }
         for user in &self.used_by {
             writeln!(out, "  used by   {user}")?;
         }
         for Could { class, changes } in &self.could_be_set {
-            for Change { variable, before, set, .. } in changes {
+            let is_set = |name: &String| self.set.iter().any(|change| change.variable == *name);
+            for Change { variable, before, set, .. } in
+                changes.iter().filter(|change| !is_set(&change.variable))
+            {
                 writeln!(out, "  possible  {variable}={set}, is {before} (--tune={class})")?;
             }
         }

@@ -141,6 +141,13 @@ impl Growing {
     fn reset(&mut self) {
         self.desk.exec("DELETE FROM t WHERE id >= 0");
     }
+
+    /// The newest job that was killed.
+    fn killed_job(&self) -> String {
+        let jobs = run(&mut self.desk.home.inrush(["jobs"]));
+        let line = jobs.done().out.lines().find(|line| line.contains(" killed "));
+        line.and_then(|line| line.split_whitespace().next()).unwrap().to_owned()
+    }
 }
 
 fn rows_are_added_once(path: &'static str, key: &str) {
@@ -260,6 +267,37 @@ fn a_load_with_an_expression_goes_on() {
     assert_eq!(growing.desk.rows("SELECT COUNT(DISTINCT run) FROM t"), ["2"]);
 }
 
+/// The ledger goes with the end of the load, whoever comes to that: an account with other journals, too.
+#[test]
+fn rows_that_another_account_has_loaded_are_not_added_again() {
+    let Some(mut growing) = Growing::new("stream", "") else { return };
+    let killed = growing.add("portion.5.loaded=kill");
+    assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
+    let others = growing.desk.home.path().join("others");
+    run(growing.command(&growing.file).arg("--state-dir").arg(&others)).done();
+    growing.check("after another account");
+    let job = growing.killed_job();
+    let words = [&*format!("job {job} of this command"), "is gone", &format!("jobs clean {job}, ")];
+    growing.add("").refused(2, &words);
+    run(&mut growing.desk.home.inrush(["resume", &job])).refused(2, &words);
+    growing.add("").refused(2, &words);
+    growing.check("after the same command");
+    let cleaned = run(&mut growing.desk.home.inrush(["jobs", "clean", &job]));
+    let told = format!("job {job} has added rows to {}; ", growing.desk.table("t"));
+    assert!(cleaned.done().out.contains(&told), "{cleaned:?}");
+    growing.add("").done();
+    let rows = growing.desk.rows("SELECT COUNT(*), COUNT(DISTINCT id) FROM t");
+    assert_eq!(rows, [format!("{}|{}", 2 * ROWS + 100, ROWS + 100)]);
+    // One that has added nothing is begun again.
+    growing.reset();
+    let killed = growing.add("ledger.opened=kill");
+    assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
+    let ledger = growing.desk.rows("SHOW TABLES LIKE '\\_inrush%'").remove(0);
+    growing.desk.exec(&format!("DROP TABLE `{ledger}`"));
+    growing.add("").done();
+    growing.check("after a kill before the first row");
+}
+
 /// A ledger outlives its table: rows of a table that was made anew are not taken for loaded.
 #[test]
 fn rows_that_may_be_gone_with_their_table_are_asked_for() {
@@ -288,10 +326,15 @@ fn rows_that_may_be_gone_with_their_table_are_asked_for() {
         );
         refused.refused(2, &["was created anew or altered since", &drop, &keep]);
         std::thread::sleep(Duration::from_millis(1_100));
+        let job = growing.killed_job();
+        assert!(refused.err.contains(&format!(", and inrush jobs clean {job}; ")), "{refused:?}");
         growing.desk.exec(&match is_gone {
             true => format!("DROP TABLE `{ledger}`"),
             false => format!("ALTER TABLE `{ledger}` FORCE"),
         });
+        if is_gone {
+            run(&mut growing.desk.home.inrush(["jobs", "clean", &job])).done();
+        }
         growing.add("").done();
         growing.check("after the choice");
     }

@@ -14,6 +14,11 @@ use crate::error::Error;
 use crate::journal::{self, Entry, Event, StepEvent};
 use crate::progress::Stage;
 
+/// Begins the names of ledgers: tables that list the rows which an append has added.
+const LEDGER: &str = "_inrush_ledger_";
+/// Ends the last line of a killed job whose command was run again.
+const RESUMED: &str = "killed; inrush resume ran its command again";
+
 /// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -145,9 +150,19 @@ impl Job {
             && about.into_iter().any(|entry| entry.what.step == journal::KEYS)
     }
 
+    /// True if it has added rows to a table whose ledger lists them, and has ended before the others were in.
+    pub fn has_added(&self) -> bool {
+        let keeps = |failure: &str| failure.contains(LEDGER) || failure.ends_with(RESUMED);
+        !matches!(self.state, State::Running | State::Done)
+            && !self.is_in()
+            && self.entries.iter().any(|entry| entry.what.step == journal::ADDED)
+            && self.failure().is_none_or(keeps)
+    }
+
     /// The step that it was in when it ended early.
     pub fn last_step(&self) -> Option<&str> {
-        let last = self.entries.iter().rfind(|entry| entry.what.step != journal::JOB);
+        let beside = [journal::JOB, journal::ADDED];
+        let last = self.entries.iter().rfind(|entry| !beside.contains(&&*entry.what.step));
         last.map(|entry| entry.what.step.as_str())
     }
 }
@@ -236,7 +251,7 @@ pub fn remove_rejects(state_dir: &Path, job: &str) -> Result<(), Error> {
 ///
 /// Errors: a journal that cannot be written to.
 pub fn note_resumed(state_dir: &Path, job: &Job) -> Result<(), Error> {
-    let detail = format!("{}: killed; inrush resume ran its command again", job.target());
+    let detail = format!("{}: {RESUMED}", job.target());
     add(state_dir, job, Event::Failed, &detail)
 }
 
@@ -270,6 +285,19 @@ pub fn published(state_dir: &Path, text: &str) -> Result<Vec<Job>, Error> {
     let jobs = read(state_dir, |folder, file| has_text(folder, file, text.as_bytes()))?;
     let mut jobs = jobs.into_iter().collect::<Result<Vec<Job>, Error>>()?;
     jobs.retain(|job| job.proof().is_some() && job.may_be_in());
+    Ok(jobs)
+}
+
+/// Jobs of a command that have added some of its rows, while no later job of it has added all: the newest first.
+///
+/// Errors: as of [`published`].
+pub fn added(state_dir: &Path, proof: &CommandProof) -> Result<Vec<Job>, Error> {
+    let jobs = read(state_dir, |folder, file| has_text(folder, file, proof.id.as_bytes()))?;
+    let mut jobs = jobs.into_iter().collect::<Result<Vec<Job>, Error>>()?;
+    jobs.retain(|job| job.proof() == Some(proof));
+    let is_in = jobs.iter().position(Job::is_in).unwrap_or(jobs.len());
+    jobs.truncate(is_in);
+    jobs.retain(Job::has_added);
     Ok(jobs)
 }
 

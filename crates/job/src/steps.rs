@@ -1,6 +1,7 @@
 //! The steps of a load: timed, shown to whoever watches, and written to the journal.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use server::Interrupt;
@@ -157,6 +158,15 @@ impl<'a> Steps<'a> {
         pool::catch(|| self.write(journal::APART, Event::Begin, &detail)).flatten()
     }
 
+    /// A note for the journal that rows were added.
+    pub fn added_note(&self) -> AddedNote {
+        AddedNote {
+            journal: Arc::clone(&self.journal),
+            target: self.target.clone(),
+            is_written: AtomicBool::new(false),
+        }
+    }
+
     /// Writes down, on disk, that all rows are in. Whatever proves that on the server goes behind this.
     ///
     /// Errors: it cannot be written down; what proves it has to stay.
@@ -281,9 +291,7 @@ impl<'a> Steps<'a> {
     }
 
     fn append(&self, step: &str, event: Event, detail: &str) -> Result<(), Error> {
-        let mut journal = pool::lock(&self.journal);
-        let path = journal.path().to_owned();
-        journal.write(step, event, detail).map_err(Error::io("writing the journal", &path))
+        append(&self.journal, step, event, detail)
     }
 
     /// A line was written: tests have something happen there.
@@ -292,5 +300,31 @@ impl<'a> Steps<'a> {
         failpoint::hit(&place);
         self.table.iter().for_each(|table| failpoint::hit(&format!("{table}.{place}")));
         failpoint::hit(&format!("{}.{place}", self.target));
+    }
+}
+
+fn append(journal: &Mutex<Journal>, step: &str, event: Event, detail: &str) -> Result<(), Error> {
+    let mut journal = pool::lock(journal);
+    let path = journal.path().to_owned();
+    journal.write(step, event, detail).map_err(Error::io("writing the journal", &path))
+}
+
+/// Says in the journal, once, that rows were added to a table whose ledger lists them.
+#[derive(Debug)]
+pub struct AddedNote {
+    journal: Arc<Mutex<Journal>>,
+    target: String,
+    is_written: AtomicBool,
+}
+
+impl AddedNote {
+    /// Writes the line, if nobody has.
+    ///
+    /// Errors: it cannot be written.
+    pub fn write(&self) -> Result<(), Error> {
+        if self.is_written.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        append(&self.journal, journal::ADDED, Event::End, &self.target)
     }
 }

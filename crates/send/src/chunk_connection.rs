@@ -15,6 +15,7 @@ use job::options::OnDuplicate;
 use job::pool::{into_inner, lock};
 use job::progress::Stage;
 use job::settled::Settled;
+use job::steps::AddedNote;
 use job::stop::Stop;
 use server::Session;
 use sources::{Source, SourceExt as _};
@@ -42,6 +43,8 @@ pub(crate) struct ConnectionSetup<'a> {
     pub(crate) sender: Arc<SenderOptions>,
     /// Chunks that an earlier run has loaded; none if all is one transaction.
     pub(crate) resume: Option<&'a Resume>,
+    /// For the first rows that are in; none if nobody may see them yet.
+    pub(crate) added: Option<&'a AddedNote>,
     /// The file that gets the rows in place of the server.
     pub(crate) file: Option<&'a ImportFile>,
     /// True if rows are in another order than the input's.
@@ -273,8 +276,11 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
             true => not_loaded(Vec::new()),
             false => self.send(&permit)?,
         };
-        failpoint::hit(&format!("portion.{ordinal}.loaded"));
         let ChunkResult { entry, rejects, was_loaded } = sent;
+        if let Some(added) = chunks.plan.added.filter(|_| entry.rows > 0) {
+            added.write()?;
+        }
+        failpoint::hit(&format!("portion.{ordinal}.loaded"));
         let rejected = (self.chunk.rejected.len() + rejects.len()) as u64;
         // With more rejected rows than are tolerated it is not loaded: nobody may overtake it.
         if let Some(pass) = pass.filter(|_| rejected <= rejects_max) {

@@ -68,7 +68,7 @@ use job::options::{Constant, LoadPath, Mode, OnDuplicate, ResourceLimits};
 use job::pool;
 use job::progress::Stage;
 use job::report::Report;
-use job::steps::Steps;
+use job::steps::{AddedNote, Steps};
 use job::tally;
 use schema::{Engine, Method};
 use server::{ConnectOptions, Session};
@@ -121,6 +121,8 @@ pub struct RowLoad<'a> {
     connect: &'a ConnectOptions,
     destination: Destination,
     resume: Option<Resume>,
+    /// For the first rows that are in the table itself, chunk by chunk.
+    added: Option<AddedNote>,
     /// The file that gets the rows, and the sessions' `sql_mode` in which TiDB reads it.
     file: Option<(ImportFile, String)>,
     /// The one that all rows are in, if they are in one that ends with them.
@@ -151,6 +153,7 @@ impl<'a> RowLoad<'a> {
             connect,
             destination,
             resume: None,
+            added: None,
             file: None,
             transaction: None,
             given: None,
@@ -241,6 +244,8 @@ impl<'a> RowLoad<'a> {
         }
         let (source, order) = arrangement.apply(prepared, source, &shares, steps)?;
         let source = Mutex::new(source);
+        let is_append = self.destination.method == Method::Append;
+        self.added = is_append.then(|| steps.added_note());
         let mut loaded = steps.step(Stage::Rows, || {
             self.rows(target, shares, &source, order, row_order, &mut watch)
         })?;
@@ -367,6 +372,7 @@ impl<'a> RowLoad<'a> {
             encoder,
             sender: Arc::new(self.sender(target, &columns)?),
             resume: self.resume.as_ref(),
+            added: self.added.as_ref(),
             file: self.file.as_ref().map(|(file, _)| file),
             is_sorted: order.is_sorted,
             keys: keys.as_ref(),

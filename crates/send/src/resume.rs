@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use encode::inspected::Inspected;
 use job::error::Error;
+use job::jobs;
 use job::options::{Constant, ConstantValue, InputOptions, LoadOptions, Mode};
 use schema::Method;
 use server::Interrupt;
@@ -70,12 +71,15 @@ impl Resume {
                 ledger.remove(&mut target.session)?;
             } else if is_ours {
                 if totals.rows > 0 && is_older(&ledger, target)? {
-                    return Err(may_be_gone(target, totals));
+                    return Err(may_be_gone(target, totals, &added(options)?));
                 }
                 begun = Some(job.chunk_bytes);
             } else {
                 return Err(interrupted(target, &job, totals, Some(&ours)));
             }
+        }
+        if begun.is_none() && destination.method == Method::Append {
+            refuse_without_ledger(target, options)?;
         }
         ours.chunk_bytes = begun.unwrap_or(ours.chunk_bytes);
         target.watched(|session| table.create(session))?;
@@ -295,13 +299,44 @@ fn is_older(ledger: &Ledger, target: &mut Lock) -> Result<bool, Error> {
     Ok(target.session.query_text(&sql)?.as_deref() == Some("1"))
 }
 
-fn may_be_gone(target: &Lock, totals: Totals) -> Error {
+fn may_be_gone(target: &Lock, totals: Totals, jobs: &[String]) -> Error {
     let (name, rows, ledger) = (&target.table.name, totals.rows, target.names.ledger.quoted());
+    let clean = match jobs {
+        [] => String::new(),
+        jobs => format!(", and inrush jobs clean {}", jobs.join(" ")),
+    };
     Error::Usage(format!(
         "a load of this command into {name} was interrupted after {rows} rows, and {name} was created anew or \
-         altered since, so these rows may be gone. If they are gone, run DROP TABLE {ledger}; if they are still \
-         there, run ALTER TABLE {ledger} FORCE; then run this command again"
+         altered since, so these rows may be gone. If they are gone, run DROP TABLE {ledger}{clean}; if they \
+         are still there, run ALTER TABLE {ledger} FORCE; then run this command again"
     ))
+}
+
+/// Names of the jobs here that have added rows of this command, the newest first.
+fn added(options: &LoadOptions) -> Result<Vec<String>, Error> {
+    let command = options.command.as_ref();
+    let Some(proof) = command.and_then(|command| command.proof.as_ref()) else {
+        return Ok(Vec::new());
+    };
+    let jobs = jobs::added(&options.state_dir, proof)?;
+    Ok(jobs.into_iter().map(|job| job.name).collect())
+}
+
+/// Refuses to add rows of which an earlier run has added some, if the ledger that lists them is gone: another
+/// account may have added the others before it dropped the ledger.
+fn refuse_without_ledger(target: &mut Lock, options: &LoadOptions) -> Result<(), Error> {
+    let jobs = added(options)?;
+    let Some(newest) = jobs.first() else { return Ok(()) };
+    if target.is_empty()? {
+        return Ok(());
+    }
+    let (name, ledger, jobs) = (&target.table.name, &target.names.ledger, jobs.join(" "));
+    Err(Error::Usage(format!(
+        "job {newest} of this command was interrupted after it had added rows to {name}, and the table {ledger}, \
+         which listed these rows, is gone. Another account or computer may have loaded the rest, or somebody dropped \
+         the table: look which rows are in {name}. To add all rows of the input, run inrush jobs clean {jobs}, and \
+         this command again"
+    )))
 }
 
 /// Another load was interrupted than `ours`, if that could go on with one.

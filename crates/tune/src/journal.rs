@@ -28,6 +28,9 @@ use crate::variable::Variable;
 const FOLDER: &str = "tuned";
 /// Ending of a journal's name.
 const JOURNAL: &str = "json";
+/// Advice about a journal that lists nothing any more.
+const DAMAGED: &str =
+    "restore the server's variables by hand, or restart the server, then remove the journal";
 /// How long somebody else may take who sets or puts back: a redo log is written out meanwhile.
 pub(crate) const WAIT: Duration = Duration::from_secs(120);
 
@@ -140,14 +143,21 @@ impl Journal {
 
     /// Reads the entry; none if there is none.
     ///
-    /// Errors: a journal of another build, or one that cannot be read.
+    /// Errors: a journal of another build, a damaged one, or one that cannot be read.
     pub(crate) fn read(&self) -> Result<Option<Entry>> {
         let records = match journal::read::<Entry>(&self.folder, &self.name(JOURNAL)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             records => records.map_err(self.failed("reading", JOURNAL))?,
         };
-        let last = records.into_iter().next_back().map(|last| last.what);
-        Ok(last.filter(|entry| entry.server.key() == self.key))
+        // It is written whole before it gets its name.
+        let Some(last) = records.into_iter().next_back() else {
+            let damaged = io::Error::new(
+                ErrorKind::InvalidData,
+                format!("it is damaged, so variables may be set that it listed; {DAMAGED}"),
+            );
+            return Err(self.failed("reading", JOURNAL)(damaged));
+        };
+        Ok(Some(last.what).filter(|entry| entry.server.key() == self.key))
     }
 
     /// Writes the entry, and waits until it is on the disk. An entry without settings and users is
@@ -216,7 +226,8 @@ mod tests {
         let path = dir.join(FOLDER).join(format!("{}.json", journal.key));
         let text = std::fs::read(&path).unwrap();
         std::fs::write(&path, &text[..text.len() / 2]).unwrap();
-        assert_eq!(journal.read().unwrap(), None);
+        let error = journal.read().unwrap_err().to_string();
+        assert!(error.contains("it is damaged, so variables may be set"), "{error}");
         std::fs::write(&path, "{\n  \"changes\": []\n}\n").unwrap();
         let error = journal.read().unwrap_err().to_string();
         let refused = ": it is the tune journal of a different build of Inrush; restore the server's variables";

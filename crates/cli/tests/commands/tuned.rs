@@ -274,6 +274,13 @@ fn settings_are_held_until_somebody_has_them_put_back() {
         held.done().out.contains("=90, was 20.000000, until inrush tune --restore"),
         "{held:?}"
     );
+    yard.session.exec("SET GLOBAL innodb_max_dirty_pages_pct=33").unwrap();
+    let changed = yard.inrush(&["tune"]);
+    let told =
+        "=90, was 20.000000, until inrush tune --restore; somebody else has set 33.000000 since";
+    assert!(changed.done().out.contains(told), "{changed:?}");
+    assert_eq!(changed.out.matches("innodb_max_dirty_pages_pct=").count(), 1, "{changed:?}");
+    yard.session.exec("SET GLOBAL innodb_max_dirty_pages_pct=90").unwrap();
     let back = json(&yard.inrush(&["tune", "--restore", "--json"]));
     assert_eq!(back["set"], Value::Array(Vec::new()));
     yard.assert_put_back();

@@ -316,8 +316,7 @@ fn other_format(head: &[u8]) -> Option<String> {
 /// The name that a file's name stands for; None if it has letters beyond ASCII, which have codes of
 /// their own. Source: `strings/ctype-utf8.c`, `my_mb_wc_filename`.
 fn decoded(name: &[u8]) -> Option<Vec<u8>> {
-    let name = name.strip_suffix(b"/// The parts of a folder of `mariadb-dump --tab`.
-@").unwrap_or(name);
+    let name = name.strip_suffix(b"@@@").unwrap_or(name);
     let mut plain = Vec::with_capacity(name.len());
     let mut rest = name;
     while let Some((&byte, tail)) = rest.split_first() {
@@ -367,8 +366,7 @@ mod tests {
     #[test]
     fn names_of_files_are_the_servers() {
         assert_eq!(decoded(b"a@002db@0060").as_deref(), Some(b"a-b`".as_slice()));
-        assert_eq!(decoded(b"con/// The parts of a folder of `mariadb-dump --tab`.
-@").as_deref(), Some(b"con".as_slice()));
+        assert_eq!(decoded(b"con@@@").as_deref(), Some(b"con".as_slice()));
         assert_eq!(decoded(b"x@1s"), None);
         assert_eq!(decoded(b"x@8868"), None);
     }
