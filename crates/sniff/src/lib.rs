@@ -350,7 +350,6 @@ fn overrule(sniffed: &mut Sniffed, wanted: &TableSettings) -> Result<(), Error> 
 
 /// The sentence that files are no delimited text, if they are none.
 pub fn other_format(options: &SniffOptions) -> Option<String> {
-    let memory = options.memory_bytes_max / 2;
     let sample = options.sample().ok()?;
     check_format(&sample, options).err().map(|error| error.to_string())
 }
