@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use columnar::{ColumnarOptions, Kind};
+use columnar::{ColumnMatching, ColumnarOptions, Kind};
 use job::error::Error;
 use job::memory::{Memory, PROGRAM_BYTES, ReadAhead};
 use job::options::{InputOptions, LoadOptions};
@@ -73,8 +73,14 @@ fn columns(
 ) -> Result<Box<dyn Source>, Error> {
     let limits = &options.limits;
     let available = memory_bytes_max.saturating_sub(PROGRAM_BYTES);
+    let matching = match options.input.matching {
+        ColumnMatching::ByName if options.input.ignore_unknown_columns => {
+            ColumnMatching::ByNameOfTable
+        }
+        matching => matching,
+    };
     let columnar_options = ColumnarOptions {
-        matching: options.input.matching,
+        matching,
         sheet: options.input.sheet_options(),
         memory_bytes: available / COLUMNS_SHARE,
         temp_dir: limits.temp_dir.clone(),
