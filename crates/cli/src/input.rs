@@ -71,6 +71,7 @@ impl FormatArg {
 ///
 /// Errors: names that stand for no files, or for one file by two names.
 pub(crate) fn files(names: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    open_urls(names)?;
     let mut found = Vec::new();
     for name in names {
         found.extend(files_of(name)?.into_iter().map(|file| (name, file)));
@@ -83,7 +84,7 @@ pub(crate) fn files(names: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 pub(crate) fn files_of(name: &PathBuf) -> Result<Vec<PathBuf>, Failure> {
     match is_url(name) {
         true if remote::is_object_url(name) => open_objects(&name.to_string_lossy()),
-        true => Ok(vec![open_url(&name.to_string_lossy())?]),
+        true => open_url(&name.to_string_lossy()),
         false => expanded(name),
     }
 }
@@ -145,8 +146,28 @@ pub(crate) fn refuse_url(name: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Opens all URLs that name one file each, several at a time: each waits for an answer of its server.
 #[cfg(feature = "http")]
-fn open_url(url: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn open_urls(names: &[PathBuf]) -> Result<(), Failure> {
+    let urls = names.iter().filter(|name| is_url(name) && remote::is_url(name));
+    let urls = urls.filter_map(|name| name.to_str());
+    let (objects, files): (Vec<&str>, Vec<&str>) =
+        urls.partition(|url| remote::is_object_url(Path::new(url)));
+    ::remote::open_all(&files).map_err(Failure::usage)?;
+    #[cfg(feature = "cloud")]
+    ::remote::cloud::open_all(&objects).map_err(Failure::usage)?;
+    #[cfg(not(feature = "cloud"))]
+    let _ = objects;
+    Ok(())
+}
+
+#[cfg(not(feature = "http"))]
+pub(crate) fn open_urls(_: &[PathBuf]) -> Result<(), Failure> {
+    Ok(())
+}
+
+#[cfg(feature = "http")]
+fn open_url(url: &str) -> Result<Vec<PathBuf>, Failure> {
     let scheme = url.split("://").next().unwrap_or_default();
     if !remote::is_url(Path::new(url)) {
         let known = match cfg!(feature = "cloud") {
@@ -157,11 +178,11 @@ fn open_url(url: &str) -> Result<PathBuf, Failure> {
             "URLs of {scheme}:// cannot be read, but those of {known} can"
         )));
     }
-    ::remote::open(url).map_err(Failure::usage)
+    ::remote::open_all(&[url]).map_err(Failure::usage)
 }
 
 #[cfg(not(feature = "http"))]
-fn open_url(url: &str) -> Result<PathBuf, Failure> {
+fn open_url(url: &str) -> Result<Vec<PathBuf>, Failure> {
     let shown = shown(Path::new(url));
     Err(Failure::usage(format!(
         "{} is a URL, and this program was built without the feature `http`, which reads URLs",

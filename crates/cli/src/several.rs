@@ -156,6 +156,7 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
         )));
     }
     let maps = args.map.iter().map(|map| FileMap::parse(map)).collect::<Result<Vec<_>, _>>()?;
+    input::open_urls(&args.files)?;
     let (mut files, mut listed) = (Vec::new(), HashSet::new());
     for path in &args.files {
         match path.is_dir() {

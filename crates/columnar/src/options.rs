@@ -12,10 +12,19 @@ pub enum ColumnMatching {
     /// By name; all files have the same columns.
     #[default]
     ByName,
+    /// By name; all files have the columns that the table has, too.
+    ByNameOfTable,
     /// By name; a column that a file lacks is NULL in its rows.
     ByNameOrNull,
     /// By place.
     ByPosition,
+}
+
+impl ColumnMatching {
+    /// True if files may have columns that others lack.
+    pub(crate) fn allows_missing(self) -> bool {
+        matches!(self, ColumnMatching::ByNameOfTable | ColumnMatching::ByNameOrNull)
+    }
 }
 
 /// The rows of a workbook that are read.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use face::option::MISSING_NULL;
-use sources::{Error, FoundInput, PartPlace, Result};
+use sources::{Error, FoundInput, PartPlace, Result, at_once};
 
 use crate::arrow_file::ArrowFile;
 #[cfg(feature = "excel")]
@@ -129,12 +129,13 @@ impl Shared {
         if let Some(schema) = self.schema.get() {
             return Ok(Arc::clone(schema));
         }
-        if self.matching != ColumnMatching::ByNameOrNull {
+        if !self.matching.allows_missing() {
             return Ok(Arc::clone(self.open(0)?.file.schema()));
         }
         let mut schema = Arc::clone(self.open_new(0)?.schema());
-        for index in self.others() {
-            schema = with_columns(&schema, self.open_new(index)?.schema());
+        let of_other = |index: &u32| self.open_new(*index).map(|file| Arc::clone(file.schema()));
+        for other in self.each_of(&self.others().collect::<Vec<_>>(), of_other)? {
+            schema = with_columns(&schema, &other);
         }
         let schema = self.with_types(schema)?;
         Ok(Arc::clone(self.schema.get_or_init(|| schema)))
@@ -162,16 +163,69 @@ impl Shared {
     ///
     /// Errors: opening; a file that is damaged, or has other columns than the input.
     pub(crate) fn open(&self, index: u32) -> Result<Arc<OpenFile>> {
-        if index > 0 || self.matching == ColumnMatching::ByNameOrNull {
+        if index > 0 || self.matching.allows_missing() {
             self.schema()?;
         }
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, file)) = open.iter().find(|(at, _)| *at == index) {
-            return Ok(Arc::clone(file));
+        if let Some(file) = self.known(&mut open, index) {
+            return Ok(file);
         }
-        if open.len() >= self.open_max() {
+        let file = Arc::new(self.open_checked(index)?);
+        open.push((index, Arc::clone(&file)));
+        Ok(file)
+    }
+
+    /// Opens the files that are no pipes, several at a time, of which a few stay open. Gives the memory that reading
+    /// one of them takes at most.
+    ///
+    /// Errors: as [`Shared::open`].
+    pub(crate) fn open_all(&self) -> Result<u64> {
+        let is_file = |index: &u32| self.files[*index as usize].bytes().is_some();
+        let indexes: Vec<u32> = (0..self.files.len() as u32).filter(is_file).collect();
+        if indexes.is_empty() {
+            return Ok(0);
+        }
+        self.schema()?;
+        let lock = || self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = |index: &u32| {
+            let known = self.known(&mut lock(), *index);
+            let file = match known {
+                Some(file) => file,
+                None => {
+                    let file = Arc::new(self.open_checked(*index)?);
+                    lock().push((*index, Arc::clone(&file)));
+                    file
+                }
+            };
+            let bytes = file.file.reader_bytes();
+            bytes.map_err(|problem| self.error(*index, String::new(), problem))
+        };
+        Ok(self.each_of(&indexes, bytes)?.into_iter().max().unwrap_or_default())
+    }
+
+    /// Work on each of some files, several at a time.
+    fn each_of<R: Send>(
+        &self,
+        indexes: &[u32],
+        work: impl Fn(&u32) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        let failed =
+            || self.error(0, String::new(), "opening files: a thread has failed".to_owned());
+        // Sheets are as large as memory allows.
+        let threads = if self.kind == Kind::Excel { 1 } else { FILES_OPEN_MAX };
+        at_once(threads, indexes, work, failed)
+    }
+
+    /// The file of this index among those that are open; else there is room for it among them then.
+    fn known(&self, open: &mut Vec<(u32, Arc<OpenFile>)>, index: u32) -> Option<Arc<OpenFile>> {
+        let known = open.iter().find(|(at, _)| *at == index).map(|(_, file)| Arc::clone(file));
+        while known.is_none() && open.len() >= self.open_max() {
             open.remove(0);
         }
+        known
+    }
+
+    fn open_checked(&self, index: u32) -> Result<OpenFile> {
         let file = self.open_new(index)?;
         let schema = match self.schema.get() {
             Some(schema) => Arc::clone(schema),
@@ -182,9 +236,42 @@ impl Shared {
         };
         let columns = columns(&schema, file.schema(), self.matching);
         let columns = columns.map_err(|problem| self.error(index, String::new(), problem))?;
-        let file = Arc::new(OpenFile::new(file, columns));
-        open.push((index, Arc::clone(&file)));
-        Ok(file)
+        Ok(OpenFile::new(file, columns))
+    }
+
+    /// The columns of a file that some of the input's are, as [`OpenFile::columns`].
+    ///
+    /// Errors: a column that it lacks and may not lack.
+    pub(crate) fn columns_of(
+        &self,
+        open: &OpenFile,
+        index: u32,
+        of_input: &[usize],
+    ) -> Result<Vec<Option<usize>>> {
+        let columns = open.columns(of_input);
+        let missing = columns.iter().position(Option::is_none);
+        match missing.filter(|_| self.matching == ColumnMatching::ByNameOfTable) {
+            None => Ok(columns),
+            Some(at) => {
+                let schema = self.schema()?;
+                let problem = lacks(schema.field(of_input[at]).name());
+                Err(self.error(index, String::new(), problem))
+            }
+        }
+    }
+
+    /// Checks that files which are no pipes have some of the input's columns.
+    ///
+    /// Errors: a file that lacks one of them.
+    pub(crate) fn check_columns(&self, of_input: &[usize]) -> Result<()> {
+        if self.matching != ColumnMatching::ByNameOfTable {
+            return Ok(());
+        }
+        let indexes = self.files.iter().zip(0..).filter(|(file, _)| file.bytes().is_some());
+        for (_, index) in indexes {
+            self.columns_of(&*self.open(index)?, index, of_input)?;
+        }
+        Ok(())
     }
 
     fn open_new(&self, index: u32) -> Result<Box<dyn TypedFile>> {
@@ -249,9 +336,7 @@ fn with_types(schema: &SchemaRef, other: &SchemaRef, matching: ColumnMatching) -
     let typed = |(at, field): (usize, &FieldRef)| {
         let same = match matching {
             ColumnMatching::ByPosition => other.fields().get(at),
-            ColumnMatching::ByName | ColumnMatching::ByNameOrNull => {
-                other.fields().find(field.name()).map(|(_, field)| field)
-            }
+            _ => other.fields().find(field.name()).map(|(_, field)| field),
         };
         match same.filter(|_| is_null(field)) {
             Some(same) => Arc::new(Field::clone(same).with_name(field.name())),
@@ -280,14 +365,11 @@ fn columns(
         let is_here = matching == ColumnMatching::ByPosition || same(at);
         let place = if is_here { Some(at) } else { (0..seen).find(|at| same(*at)) };
         let Some(place) = place else {
-            if matching == ColumnMatching::ByNameOrNull {
+            if matching.allows_missing() {
                 columns.push(None);
                 continue;
             }
-            return Err(format!(
-                "it has no column `{}`, which the first file has; {MISSING_NULL} makes it NULL in these rows",
-                field.name()
-            ));
+            return Err(lacks(field.name()));
         };
         let (expected, seen) = (field.data_type(), file.field(place).data_type());
         if !is_null(file.field(place)) && !is_same(expected, seen) {
@@ -305,6 +387,12 @@ fn columns(
             file.field(at).name()
         )),
     }
+}
+
+fn lacks(column: &str) -> Problem {
+    format!(
+        "it has no column `{column}`, which another file has; {MISSING_NULL} makes it NULL in these rows"
+    )
 }
 
 /// True if a column has no type, as its writer saw no value.

@@ -144,13 +144,7 @@ impl ColumnarSource {
         files.iter().for_each(|file| file.prepare(of_file, &options.stop));
         let options = ColumnarOptions { memory_bytes, ..options };
         let shared = Shared::new(kind, files, &options);
-        let mut needed = 0;
-        for index in (0..shared.files.len()).filter(|it| shared.files[*it].bytes().is_some()) {
-            let bytes = shared.open(index as u32)?.file.reader_bytes();
-            needed = needed
-                .max(bytes.map_err(|problem| shared.error(index as u32, String::new(), problem))?);
-        }
-        let needed = needed.saturating_mul(parts::OPEN_MAX as u64);
+        let needed = shared.open_all()?.saturating_mul(parts::OPEN_MAX as u64);
         let room = needed.clamp(memory_bytes / ROOM_SHARE, memory_bytes);
         let facts = InputFacts {
             has_header: true,
@@ -219,7 +213,7 @@ impl ColumnarSource {
         while (self.file as usize) < self.shared.files.len() {
             self.shared.check_stop(&self.facts.given_up, self.file)?;
             let open = self.shared.open(self.file)?;
-            let columns = open.columns(&self.projection.columns);
+            let columns = self.shared.columns_of(&open, self.file, &self.projection.columns)?;
             let columns: Vec<usize> = columns.into_iter().flatten().collect();
             let part = open.file.part(self.part, &columns);
             let part = part.map_err(|problem| {
@@ -330,6 +324,7 @@ impl Source for ColumnarSource {
         read_as.check_no_formats()?;
         if !read_as.columns.is_empty() {
             self.projection = Arc::new(Projection::new(&self.shared, &read_as.columns)?);
+            self.shared.check_columns(&self.projection.columns)?;
         }
         self.form = self.form(&read_as)?.map(|form| Arc::new(form) as Arc<dyn LineForm>);
         self.facts.utc_fields = self.utc_fields(&read_as.columns)?;
@@ -443,7 +438,7 @@ impl Reader for ColumnReader {
 /// All that decides which rows come of files.
 fn words(kind: Kind, options: &ColumnarOptions) -> String {
     let how = match options.matching {
-        ColumnMatching::ByName => "",
+        ColumnMatching::ByName | ColumnMatching::ByNameOfTable => "",
         ColumnMatching::ByNameOrNull => ", missing columns NULL",
         ColumnMatching::ByPosition => ", columns by position",
     };

@@ -74,9 +74,7 @@ fn files_with_other_columns_are_refused_before_anything_is_read() {
     let error = |paths: &[PathBuf]| open(paths).err().unwrap().to_string();
     let text = error(&[a.clone(), lacks.clone()]);
     assert!(
-        text.contains(
-            "b.parquet: it has no column `name`, which the first file has; --missing-null"
-        ),
+        text.contains("b.parquet: it has no column `name`, which another file has; --missing-null"),
         "{text}"
     );
     let text = error(&[lacks, a.clone()]);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use columnar::{ColumnarOptions, Kind};
+use columnar::{ColumnMatching, ColumnarOptions, Kind};
 use job::error::Error;
 use job::memory::{Memory, PROGRAM_BYTES, ReadAhead};
 use job::options::{InputOptions, LoadOptions};
@@ -32,6 +32,17 @@ pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Er
     Ok((memory, source))
 }
 
+/// Memory for reading the files of a load that has so much in all, in bytes.
+///
+/// Errors: as [`open_files`].
+pub fn held_bytes(options: &LoadOptions, memory_bytes_max: u64) -> Result<u64, Error> {
+    let InputOptions { files, encoding, .. } = &options.input;
+    match options.input.kind()? {
+        Some(kind) => Ok(columns(options, kind, memory_bytes_max)?.facts().held_bytes),
+        None => Ok(ReadAhead::of(files, *encoding, memory_bytes_max)?.bytes()),
+    }
+}
+
 /// The files that have only their header. Pipes are not among them: who reads a pipe knows.
 ///
 /// Errors: as [`open_files`].
@@ -49,10 +60,27 @@ pub fn only_headers(options: &LoadOptions) -> Result<Vec<PathBuf>, Error> {
 /// The source of files of typed columns, whose reading gets a part of the memory.
 fn open_columns(options: &LoadOptions, kind: Kind) -> Result<(Memory, Box<dyn Source>), Error> {
     options.check()?;
+    let mut source = columns(options, kind, options.limits.memory_bytes_max)?;
+    let memory = options.memory(source.facts().held_bytes)?;
+    source.begin_with(memory.chunk_bytes, memory.record_bytes_max).map_err(usage)?;
+    Ok((memory, source))
+}
+
+fn columns(
+    options: &LoadOptions,
+    kind: Kind,
+    memory_bytes_max: u64,
+) -> Result<Box<dyn Source>, Error> {
     let limits = &options.limits;
-    let available = limits.memory_bytes_max.saturating_sub(PROGRAM_BYTES);
+    let available = memory_bytes_max.saturating_sub(PROGRAM_BYTES);
+    let matching = match options.input.matching {
+        ColumnMatching::ByName if options.input.ignore_unknown_columns => {
+            ColumnMatching::ByNameOfTable
+        }
+        matching => matching,
+    };
     let columnar_options = ColumnarOptions {
-        matching: options.input.matching,
+        matching,
         sheet: options.input.sheet_options(),
         memory_bytes: available / COLUMNS_SHARE,
         temp_dir: limits.temp_dir.clone(),
@@ -60,10 +88,7 @@ fn open_columns(options: &LoadOptions, kind: Kind) -> Result<(Memory, Box<dyn So
         kept: options.input.kept.clone(),
         stop: options.interrupt.flag(),
     };
-    let mut source = columnar::open(kind, &options.input.files, columnar_options).map_err(usage)?;
-    let memory = options.memory(source.facts().held_bytes)?;
-    source.begin_with(memory.chunk_bytes, memory.record_bytes_max).map_err(usage)?;
-    Ok((memory, source))
+    columnar::open(kind, &options.input.files, columnar_options).map_err(usage)
 }
 
 fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error> {

@@ -1,10 +1,14 @@
 //! The least memory that a load needs, by the way it takes.
 
+use encode::input;
 use job::memory::{ConnectionShares, MinMemory};
 use job::options::{LoadOptions, LoadPath};
 use schema::Table;
 
 use crate::estimate::Estimate;
+
+/// Steps to a memory that is enough for itself. Reading takes a small part of it, so that the steps become small at once.
+const ROUNDS_MAX: usize = 6;
 
 /// The least memory of a load by `path`, of which `reading_bytes` are for unpacking the input.
 pub(crate) fn least(
@@ -26,4 +30,27 @@ pub(crate) fn least(
             any.or(ConnectionShares::least(reading_bytes, path, connections))
         }
     }
+}
+
+/// The least memory of a load of files, for which `least` gives it by the bytes for reading them: `held_bytes` with
+/// the load's own memory, and others with other memory.
+pub(crate) fn of_files(
+    options: &LoadOptions,
+    held_bytes: u64,
+    least: impl Fn(u64) -> MinMemory,
+) -> MinMemory {
+    let held = |memory_bytes: u64| input::held_bytes(options, memory_bytes).ok();
+    let mut found = least(held_bytes);
+    if held(options.limits.memory_bytes_max) != Some(held_bytes) {
+        // The source is not of the files as they are.
+        return found;
+    }
+    for _ in 0..ROUNDS_MAX {
+        let Some(next) = held(found.bytes).map(&least) else { break };
+        if next.bytes == found.bytes {
+            break;
+        }
+        found = next;
+    }
+    found
 }

@@ -311,8 +311,9 @@ impl Plan {
             return Ok(self);
         };
         self.estimate = predicted_table::estimate(source, &table, path, options, memory, flavor)?;
-        let held_bytes = source.facts().held_bytes;
-        let least = min_memory::least(path, &table, options, held_bytes, self.estimate.as_ref());
+        let estimate = self.estimate.as_ref();
+        let of = |held_bytes| min_memory::least(path, &table, options, held_bytes, estimate);
+        let least = min_memory::of_files(options, source.facts().held_bytes, of);
         self.memory_bytes = Some([least.bytes, options.limits.memory_bytes_max]);
         Ok(self)
     }

@@ -224,6 +224,41 @@ fn pair(
     Ok("exact")
 }
 
+/// Parquet asked for 516M of 8G, and for 68M of 1G, where 36M were enough.
+#[test]
+fn the_least_memory_of_a_plan_is_enough_and_does_not_grow_with_the_memory() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let values: ArrayRef = Arc::new((0..40_000).map(|row| row % 977).collect::<Int64Array>());
+    let parquet = server.folder(&db.name).join("b.parquet");
+    write(&parquet, &numbered(&values), 10_000);
+    let rows: String = (0..40_000).map(|row| format!("{row}\t{}\n", row % 977)).collect();
+    let packed = server.file(&db, "b.zst", zstd::encode_all(rows.as_bytes(), 3).unwrap());
+    db.sql("CREATE TABLE b (id INT PRIMARY KEY, v INT)");
+    for (file, path) in [
+        (&parquet, LoadPath::Direct),
+        (&parquet, LoadPath::Stream),
+        (&packed, LoadPath::Direct),
+        (&packed, LoadPath::Stream),
+    ] {
+        let mut options = server.options(&db, "b", vec![file.clone()]);
+        (options.path, options.mode) = (path, Mode::Replace);
+        let mut least = |mebibytes: u64| {
+            options.limits.memory_bytes_max = mebibytes << 20;
+            let plan = load::plan(Some(&server.connect_options()), &options, None).unwrap();
+            plan.memory_bytes.unwrap()[0].div_ceil(1 << 20)
+        };
+        let found = least(64);
+        assert!(found < 50, "{found} {file:?} {path:?}");
+        assert_eq!([least(256), least(1024)], [found; 2], "{file:?} {path:?}");
+        options.limits.memory_bytes_max = found << 20;
+        assert_eq!(server.load(&options).unwrap().rows, 40_000, "{file:?} {path:?}");
+        options.limits.memory_bytes_max = (found - 1) << 20;
+        let error = server.load(&options).unwrap_err().to_string();
+        assert!(error.contains(&format!("at least {found} MiB")), "{file:?} {path:?}: {error}");
+    }
+}
+
 #[test]
 fn values_are_stored_exactly_or_refused() {
     let Some(server) = Server::get() else { return };

@@ -20,18 +20,14 @@ mod upload;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use disk::failpoint;
-use sources::remote;
+use sources::{at_once, remote};
 
+use crate::{OPENED_AT_ONCE, thread_failed};
 use address::Address;
 use object::Object;
 
 pub use upload::{Folder, Upload};
-
-/// Objects that are opened at a time.
-const OPENED_AT_ONCE: usize = 16;
 
 /// Opens the objects that a URL names, or matches as a pattern, and makes them inputs under their own URLs.
 ///
@@ -45,39 +41,22 @@ pub fn open(text: &str) -> Result<Vec<PathBuf>, String> {
     }
     let found = listing::expand(address.clone());
     let found = found.map_err(|error| format!("listing {address}: {error}"))?;
-    open_all(&found)
+    open_each(&found)
 }
 
-/// Opens objects, several at a time: each waits for an answer of the store.
-fn open_all(addresses: &[Address]) -> Result<Vec<PathBuf>, String> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut opened = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(address) = addresses.get(at) else { return opened };
-            let outcome = open_one(address);
-            if outcome.is_err() {
-                next.store(addresses.len(), Ordering::Relaxed);
-            }
-            opened.push((at, outcome));
-        }
+/// Opens the objects that are named by themselves, several at a time, for who opens all one after the other next.
+///
+/// Errors: as [`open`].
+pub fn open_all(texts: &[&str]) -> Result<(), String> {
+    let addresses = texts.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let is_one = |address: &Address| {
+        !address.key.is_empty() && !address.key.ends_with('/') && !listing::is_pattern(&address.key)
     };
-    let begin = || {
-        failpoint::hit("thread.objects");
-        work()
-    };
-    let outcomes = std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            (1..OPENED_AT_ONCE.min(addresses.len())).map(|_| scope.spawn(begin)).collect();
-        let mut outcomes = vec![Ok(work())];
-        // Each is waited for: one that has failed fails the scope otherwise.
-        outcomes.extend(threads.into_iter().map(|thread| thread.join()));
-        outcomes.into_iter().collect::<Result<Vec<_>, _>>()
-    });
-    let mut opened = outcomes.map_err(|_| "opening objects: a thread has failed")?.concat();
-    opened.sort_by_key(|(at, _)| *at);
-    opened.into_iter().map(|(_, outcome)| outcome).collect()
+    open_each(&addresses.into_iter().filter(is_one).collect::<Vec<_>>()).map(drop)
+}
+
+fn open_each(addresses: &[Address]) -> Result<Vec<PathBuf>, String> {
+    at_once(OPENED_AT_ONCE, addresses, open_one, thread_failed)
 }
 
 fn open_one(address: &Address) -> Result<PathBuf, String> {

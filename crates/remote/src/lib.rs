@@ -24,36 +24,58 @@ mod patience;
 mod stream;
 mod url;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use object::Object;
-use sources::remote;
+use sources::{at_once, remote};
 use url::Url;
+
+/// Objects that are opened at a time.
+const OPENED_AT_ONCE: usize = 16;
 
 /// The URLs that were opened, and their names.
 static OPENED: Mutex<Vec<(Url, PathBuf)>> = Mutex::new(Vec::new());
 
-/// Opens the object at a URL, and makes it an input. Gives the input's name, which has no secrets.
+/// Opens the objects at some URLs, several at a time, and makes them inputs. Gives the inputs' names, which have no
+/// secrets.
 ///
-/// Errors: what is wrong with the URL or the server, without secrets.
-pub fn open(text: &str) -> Result<PathBuf, String> {
-    // The text is not repeated: nobody knows which part of it is a password.
-    let url = Url::parse(text).ok_or(
-        "a URL cannot be read: it needs a host, and / ? # @ in a user or a password are written as \
-         %2F %3F %23 %40",
-    )?;
+/// Errors: what is wrong with a URL or its server, without secrets.
+pub fn open_all(texts: &[&str]) -> Result<Vec<PathBuf>, String> {
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, name)) = opened.iter().find(|(known, _)| *known == url) {
-        return Ok(name.clone());
+    let (mut names, mut new) = (Vec::new(), Vec::<(Url, PathBuf)>::new());
+    for text in texts {
+        // The text is not repeated: nobody knows which part of it is a password.
+        let url = Url::parse(text).ok_or(
+            "a URL cannot be read: it needs a host, and / ? # @ in a user or a password are written as \
+             %2F %3F %23 %40",
+        )?;
+        let mut known = opened.iter().chain(&new);
+        let name = known.clone().find(|(known, _)| *known == url).map(|(_, name)| name.clone());
+        let name = name.unwrap_or_else(|| {
+            let shown = url.shown();
+            let others = known.by_ref().filter(|(known, _)| known.shown() == shown).count();
+            PathBuf::from(numbered(&shown, others))
+        });
+        if !names.contains(&name) && opened.iter().all(|(_, known)| *known != name) {
+            new.push((url, name.clone()));
+        }
+        names.push(name);
     }
-    let shown = url.shown();
-    let others = opened.iter().filter(|(known, _)| known.shown() == shown).count();
-    let name = PathBuf::from(numbered(&shown, others));
-    let object = Object::open(url.clone()).map_err(|error| format!("opening {shown}: {error}"))?;
-    remote::register(Path::new(&name), Arc::new(object));
-    opened.push((url, name.clone()));
-    Ok(name)
+    let open = |(url, _): &(Url, PathBuf)| {
+        let object = Object::open(url.clone());
+        object.map_err(|error| format!("opening {}: {error}", url.shown()))
+    };
+    let objects = at_once(OPENED_AT_ONCE, &new, open, thread_failed)?;
+    for ((url, name), object) in new.into_iter().zip(objects) {
+        remote::register(&name, Arc::new(object));
+        opened.push((url, name));
+    }
+    Ok(names)
+}
+
+fn thread_failed() -> String {
+    "opening objects: a thread has failed".to_owned()
 }
 
 /// The name of a URL of which others differ in secrets only: with a number, and the same ending.

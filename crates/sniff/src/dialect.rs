@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sources::{COMPRESSED, Dialect, Preset, Row, Rows, Sample};
+use sources::{COMPRESSED, Dialect, Part, Preset, Row, Rows, Sample};
 
 use super::BYTE_ORDER_MARK;
 
@@ -48,6 +48,24 @@ pub(super) fn ending(path: &Path) -> Option<String> {
     }
 }
 
+/// The first lines of the first file, behind those that are skipped.
+struct Tried<'a> {
+    bytes: &'a [u8],
+    lines: Lines,
+    text: &'a [u8],
+}
+
+impl Tried<'_> {
+    fn of(start: &Part, skip_lines: u64) -> Tried<'_> {
+        let whole = start.is_end && start.bytes.len() <= TRIED_BYTES;
+        let bytes = &start.bytes[..start.bytes.len().min(TRIED_BYTES)];
+        let lines = Lines::of(bytes);
+        let text = skip(bytes, skip_lines, lines);
+        let text = if whole { text } else { whole_lines(text, lines) };
+        Tried { bytes, lines, text }
+    }
+}
+
 /// Finds the dialect of the first file; `separator` is that of its fields, if it is known.
 pub(super) fn guess(
     sample: &Sample,
@@ -59,11 +77,21 @@ pub(super) fn guess(
     let Some(start) = sample.parts.first() else {
         return Guess { has_one_column: true, ..tab(false, Lines::Lf) };
     };
-    let whole = start.is_end && start.bytes.len() <= TRIED_BYTES;
-    let bytes = &start.bytes[..start.bytes.len().min(TRIED_BYTES)];
-    let lines = Lines::of(bytes);
-    let text = skip(bytes, skip_lines, lines);
-    let text = if whole { text } else { whole_lines(text, lines) };
+    separated(sample, skip_lines, separator, ending, notes).unwrap_or_else(|| {
+        let Tried { lines, text, .. } = Tried::of(start, skip_lines);
+        one_column(text, lines, ending, notes)
+    })
+}
+
+/// The dialect of the first file; None where no separator cuts most lines into equally many fields.
+pub(super) fn separated(
+    sample: &Sample,
+    skip_lines: u64,
+    separator: Option<u8>,
+    ending: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Option<Guess> {
+    let Tried { bytes, lines, text } = Tried::of(sample.parts.first()?, skip_lines);
     let mut best: Option<(Candidate, Shape)> = None;
     let candidates = separator.map_or(SEPARATORS.to_vec(), |known| vec![known]);
     for separator in candidates {
@@ -76,7 +104,7 @@ pub(super) fn guess(
             best = Some((candidate, shape));
         }
     }
-    let Some((candidate, shape)) = best else { return one_column(text, lines, ending, notes) };
+    let (candidate, shape) = best?;
     if lines == Lines::Cr {
         notes.push("lines end with a lone carriage return".to_owned());
     }
@@ -88,7 +116,7 @@ pub(super) fn guess(
         guess.dialect = Dialect { fields_terminated_by, escaped_by, ..Dialect::tsv() };
         guess.preset = Preset::Tsv;
     }
-    guess
+    Some(guess)
 }
 
 /// The end of lines.
@@ -144,6 +172,12 @@ struct Candidate {
     escape: bool,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// Passes over all lines.
+    pub(super) static SHAPES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// The form of lines under a candidate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
@@ -174,6 +208,9 @@ impl Shape {
 impl Candidate {
     /// The best of a separator; None if it does not make fields of the lines.
     fn of(separator: u8, text: &[u8], lines: Lines) -> Option<(Candidate, Shape)> {
+        if !text.contains(&separator) {
+            return None;
+        }
         let plain = Candidate { separator, quote: None, escape: false };
         let mut best = (plain, plain.shape(text, lines));
         for quote in [b'"', b'\''] {
@@ -207,6 +244,8 @@ impl Candidate {
     }
 
     fn shape(self, text: &[u8], lines: Lines) -> Shape {
+        #[cfg(test)]
+        SHAPES.set(SHAPES.get() + 1);
         let index = self.dialect(lines).index(text);
         let rows = index.rows(text);
         let mut shape = Shape { is_trailing: !rows.is_empty(), ..Shape::default() };

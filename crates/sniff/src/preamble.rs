@@ -72,20 +72,18 @@ impl Preamble {
         ending: Option<&str>,
         notes: &mut Vec<String>,
     ) -> Guess {
-        let guess = |lines: u64, notes: &mut Vec<String>| {
-            let skipped = options.skip_lines + lines;
-            dialect::guess(sample, skipped, self.separator, ending, notes)
-        };
+        let (skip_lines, separator) = (options.skip_lines + self.lines, self.separator);
         let mut own_notes = Vec::new();
-        let found = guess(self.lines, &mut own_notes);
+        let found = dialect::guess(sample, skip_lines, separator, ending, &mut own_notes);
         let may_have_title =
             found.has_one_column && !options.one_column && options.header.is_none();
         for titles in 1..=if may_have_title { TITLES_MAX as u64 } else { 0 } {
             let mut other_notes = Vec::new();
-            let other = guess(self.lines + titles, &mut other_notes);
-            let records =
-                Records::new(sample, &other.dialect, options.skip_lines + self.lines + titles);
-            if !other.has_one_column && find(records, sample, options).is_some() {
+            let skip_lines = skip_lines + titles;
+            let other = dialect::separated(sample, skip_lines, separator, ending, &mut other_notes);
+            let Some(other) = other else { continue };
+            let records = Records::new(sample, &other.dialect, skip_lines);
+            if find(records, sample, options).is_some() {
                 self.lines += titles;
                 notes.append(&mut other_notes);
                 return other;

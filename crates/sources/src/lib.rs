@@ -76,6 +76,7 @@ pub use batch::{
     Batch, EvenRows, Formats, PickShape, Picked, PickedField, PickedRow, PickedRows, Places, Row,
     Rows, TextIndex, TextRow, TextRows, Visit,
 };
+pub use bytes::at_once::at_once;
 pub use bytes::compression::Compression;
 pub use bytes::encoding::{Encoding, Unit};
 pub use bytes::expand::expand;

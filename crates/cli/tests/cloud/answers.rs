@@ -130,7 +130,7 @@ fn names_elsewhere_that_cannot_be_listed_do_not_matter() {
 
 /// Each of 20,000 objects waited for the answer about the one before.
 #[test]
-fn objects_of_a_pattern_are_opened_several_at_a_time() {
+fn objects_of_a_pattern_or_a_list_are_opened_several_at_a_time() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec(TABLE);
     let objects: String = (10..40).map(|number| entry(&format!("p/{number}.csv"))).collect();
@@ -151,8 +151,18 @@ fn objects_of_a_pattern_are_opened_several_at_a_time() {
     panics.env("INRUSH_FAILPOINT", "thread.objects=panic");
     run(with_store(&mut panics, &endpoint(&web))).refused(2, &["a thread has failed"]);
     load(&desk, &endpoint(&web), "s3://shop/p/*.csv", &[]).done();
-    assert_eq!(desk.rows("SELECT COUNT(*), SUM(id) FROM t"), ["30|735"]);
-    assert!(most.load(Ordering::SeqCst) >= 4, "{most:?}");
+    let names = |start: &str| (10..40).map(|number| format!("{start}p/{number}.csv")).collect();
+    let lists: [Vec<String>; 2] = [names("s3://shop/"), names(&web.url(""))];
+    for (at, list) in [&[][..], &lists[0][..], &lists[1][..]].into_iter().enumerate() {
+        if let [first, others @ ..] = list {
+            most.store(0, Ordering::SeqCst);
+            let mut load = desk.home.load(desk.server, &desk.table("t"), Path::new(first));
+            load.args(others).args(["--mode", "replace"]);
+            run(with_store(&mut load, &endpoint(&web))).done();
+        }
+        assert_eq!(desk.rows("SELECT COUNT(*), SUM(id) FROM t"), ["30|735"]);
+        assert!(most.load(Ordering::SeqCst) >= 4, "{at}: {most:?}");
+    }
 }
 
 #[test]

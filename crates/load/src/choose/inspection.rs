@@ -278,8 +278,12 @@ impl<'l> Survey<'l> {
         let choice = self.choose()?;
         let Some(path) = choice.path else { return Ok(self.refusing(choice)) };
         let (table, estimate) = (&self.target.table, choice.estimate.as_ref());
-        let least =
-            min_memory::least(path, table, self.options, source.facts().held_bytes, estimate);
+        let (options, held_bytes) = (self.options, source.facts().held_bytes);
+        let of = |held_bytes| min_memory::least(path, table, options, held_bytes, estimate);
+        let mut least = of(held_bytes);
+        if purpose == Purpose::Plan || least.bytes > options.limits.memory_bytes_max {
+            least = min_memory::of_files(options, held_bytes, of);
+        }
         let decision = self.decision(choice, inspected, least);
         if purpose != Purpose::Plan {
             decision.check_room(path, self.target, &self.options.limits)?;

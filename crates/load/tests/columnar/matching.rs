@@ -69,6 +69,30 @@ fn columns_that_a_file_lacks_are_null_in_its_rows() {
 }
 
 #[test]
+fn columns_that_no_table_has_may_be_missing_in_some_files() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let files = vec![
+        file(&server, &db, "0.parquet", &[("id", ids(&[1])), ("left", texts(&["x"]))]),
+        file(&server, &db, "1.parquet", &[("right", ids(&[7])), ("id", ids(&[2]))]),
+    ];
+    db.sql("CREATE TABLE b (id BIGINT PRIMARY KEY)");
+    let mut options = server.options(&db, "b", files);
+    options.mode = Mode::Replace;
+    options.input.ignore_unknown_columns = true;
+    for path in PATHS {
+        let report = server.load(&LoadOptions { path, ..options.clone() }).unwrap();
+        assert_eq!(report.rows, 2, "{path:?}");
+    }
+    db.sql("ALTER TABLE b ADD `right` INT");
+    for path in PATHS {
+        let error = server.load(&LoadOptions { path, ..options.clone() }).unwrap_err().to_string();
+        assert!(error.contains("0.parquet: it has no column `right`"), "{path:?}: {error}");
+        assert_eq!(db.rows("SELECT id FROM b").len(), 2);
+    }
+}
+
+#[test]
 fn columns_by_position_have_any_names() {
     let Some(server) = Server::get() else { return };
     let mut db = server.database();

@@ -21,10 +21,17 @@ const OPTIONS: MatchOptions = MatchOptions {
     require_literal_leading_dot: true,
 };
 
+const WILDCARDS: [char; 3] = ['*', '?', '['];
+
 /// An object of a listing.
 struct Listed {
     name: String,
     bytes: u64,
+}
+
+/// True of a name that may be a pattern.
+pub(crate) fn is_pattern(key: &str) -> bool {
+    key.contains(WILDCARDS)
 }
 
 /// The addresses that a name stands for: its own, or those of the objects that match it as a pattern, in the order
@@ -32,7 +39,7 @@ struct Listed {
 ///
 /// Errors: the store's; a pattern that matches nothing, or is none.
 pub(crate) fn expand(address: Address) -> io::Result<Vec<Address>> {
-    let Some(at) = address.key.find(['*', '?', '[']) else { return Ok(vec![address]) };
+    let Some(at) = address.key.find(WILDCARDS) else { return Ok(vec![address]) };
     let folder = folder_of(&address.key[..at]);
     let pattern = Pattern::new(&address.key);
     let is_meant = |object: &Listed| {

@@ -54,6 +54,13 @@ pub(super) fn push_first<const N: usize>(bytes: [u8; N], len: usize, out: &mut V
     out.truncate(end);
 }
 
+/// The same in a function of its own, in which the compiler sees how many bytes are written: of several calls in one
+/// function it makes one copy whose length varies.
+#[inline(never)]
+pub(super) fn append_first<const N: usize>(bytes: [u8; N], len: usize, out: &mut Vec<u8>) {
+    push_first(bytes, len, out);
+}
+
 /// The eight digits of a number below [`EIGHT_END`], 0 to 9, the first in the lowest byte.
 #[inline(always)]
 fn digits_of(number: u64) -> u64 {
@@ -208,7 +215,7 @@ impl DecimalForm {
         match (self.scale, PAIRS.get(fraction as usize)) {
             (0, _) => true,
             (2, Some(&[a, b])) => {
-                push_first([b'.', a, b, 0], 3, out);
+                append_first([b'.', a, b, 0], 3, out);
                 true
             }
             _ => {

@@ -1,6 +1,6 @@
 //! Dates and times; what is stored is in `temporal.rs`.
 
-use super::number::{PAIRS, big_endian, eight, push_first, push_padded};
+use super::number::{PAIRS, append_first, big_endian, eight, push_first, push_padded};
 use crate::civil;
 
 const SECONDS_OF_DAY: i64 = 86_400;
@@ -32,7 +32,7 @@ fn push_day(year: u64, month_day: u64, out: &mut Vec<u8>) -> bool {
     let Some(&[a, b]) = PAIRS.get(year as usize / 100) else { return false };
     let [c, d] = PAIRS[year as usize % 100];
     let [e, f, g, h, i, j, ..] = DAYS[month_day as usize % DAYS.len()];
-    push_first([a, b, c, d, e, f, g, h, i, j], 10, out);
+    append_first([a, b, c, d, e, f, g, h, i, j], 10, out);
     true
 }
 
