@@ -172,7 +172,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Sums up consecutive pages by their headers, without checking them.
-    pub(crate) fn summarise(&self, first: PageNo, pages: &[u8], summaries: &mut [PageSummary]) {
+    pub fn summarise(&self, first: PageNo, pages: &[u8], summaries: &mut [PageSummary]) {
         let (pages, _) = pages.as_chunks::<PAGE_SIZE>();
         for (index, (page, summary)) in pages.iter().zip(summaries).enumerate() {
             *summary = page::summarise(self, first.0 + index as u32, page);
