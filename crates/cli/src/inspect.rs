@@ -8,9 +8,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use ::inspect::{PageView, Survey};
 use innodb::cfg::{Cfg, table_flags};
 use innodb::ids::{PAGE_SIZE, PageNo};
-use innodb::inspect::{PageView, Survey};
 use innodb::source::PageSource;
 use innodb::verify::{Context, Report};
 use terminal::failure::{FAILED, Failure};

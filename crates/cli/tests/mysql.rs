@@ -1,6 +1,8 @@
 //! Loads into MySQL that send rows, and the direct path beside its binary log. Runs where
 //! INRUSH_TEST_MYSQLD names a `mysqld`.
 
+mod altered;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Cursor;
@@ -377,25 +379,6 @@ fn rows_go_into_the_table_itself_where_new_tables_share_a_file() {
     }
     let place = "SELECT SPACE_TYPE FROM information_schema.INNODB_TABLES WHERE NAME = 'd/t'";
     assert_eq!(scene.lines(place), ["Single"]);
-}
-
-#[test]
-fn rows_of_a_table_that_was_altered_instantly_are_not_merged() {
-    let Some(mut scene) = Scene::new() else { return };
-    let file = scene.home.file("rows.txt", "3\t3\n4\t4\n");
-    let append = ["--unlogged", "--mode", "append", "--path", "direct"];
-    for alter in ["DROP COLUMN c", "ADD COLUMN d INT DEFAULT 7"] {
-        scene.exec("DROP TABLE IF EXISTS t");
-        scene.exec("CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT)");
-        scene.exec("INSERT INTO t VALUES (1, 1, 1)");
-        scene.exec(&format!("ALTER TABLE t {alter}, ALGORITHM=INSTANT"));
-        let more = ["--columns", "a,b"];
-        let why = "was altered with ALGORITHM=INSTANT; ALTER TABLE .. FORCE rewrites its rows";
-        scene.load("t", &file, &[&append[..], &more].concat()).refused(1, &[why]);
-        scene.exec("ALTER TABLE t FORCE");
-        scene.load("t", &file, &[&append[..], &more].concat()).done();
-        assert_eq!(scene.lines("SELECT a, b FROM t"), ["1|1", "3|3", "4|4"], "{alter}");
-    }
 }
 
 /// With `partial_revokes` the server takes the name of a database as it is.

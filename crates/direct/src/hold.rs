@@ -56,31 +56,41 @@ impl Hold<'_, '_> {
     ) -> Result<(), Error> {
         let Some(old) = build.old.filter(|_| self.export.is_none()) else { return Ok(()) };
         if build.binding.partitions.is_some() && partition.is_none() {
-            if let Some(why) = self.prepared.one_partition {
-                return Err(Error::NotMerged(format!(
-                    "the rows go to several partitions, or to an unknown one: {why}"
-                )));
-            }
-            if build.options.rows.on_duplicate != OnDuplicate::Fail {
-                let why = "duplicates are only resolved in tables without partitions";
-                return Err(Error::NotMerged(why.to_owned()));
-            }
+            self.check_all_partitions(build)?;
         }
         let (export, table) = steps.step(Stage::Export, || self.export(build, partition))?;
         self.export = Some(export);
         old.set(table).map_err(|_| Error::Internal("a table was locked twice".to_owned()))
     }
 
+    /// Refuses a build of all partitions where that may not be.
+    fn check_all_partitions(&self, build: &Build<'_>) -> Result<(), Error> {
+        if let Some(why) = self.prepared.one_partition {
+            return Err(Error::NotMerged(format!(
+                "the rows go to several partitions, or to an unknown one: {why}"
+            )));
+        }
+        if build.options.rows.on_duplicate != OnDuplicate::Fail {
+            let why = "duplicates are only resolved in tables without partitions";
+            return Err(Error::NotMerged(why.to_owned()));
+        }
+        Ok(())
+    }
+
     fn export(
         &mut self,
         build: &Build<'_>,
-        partition: Option<usize>,
+        mut partition: Option<usize>,
     ) -> Result<(Export, OldTable), Error> {
         let prepared = self.prepared;
         let partitions = build.binding.partitions.as_ref().map(|by| by.router.partitions());
         let name = partition.and_then(|at| Some(partitions?[at].as_str()));
-        let export = self.direct.export_target(name)?;
+        let mut export = self.direct.export_target(name)?;
         failpoint::hit("export.held");
+        if name.is_some() && has_versions(&export)? {
+            self.check_all_partitions(build)?;
+            (partition, export.files) = (None, self.direct.exported_files(None)?);
+        }
         let bounds = Bounds {
             threads: prepared.memory.threads,
             memory_bytes_max: prepared.options.limits.memory_bytes_max,
@@ -102,6 +112,17 @@ impl Hold<'_, '_> {
         }
         Ok((export, old))
     }
+}
+
+/// True if MySQL exchanges a partition with no table but one that was altered instantly as the target was
+/// (error 1731).
+fn has_versions(export: &Export) -> Result<bool, Error> {
+    for file in &export.files {
+        if Cfg::parse(&file.cfg)?.is_altered() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Memory to keep for the rows of a target while new ones are read before it is held; none if these

@@ -16,9 +16,11 @@ use std::sync::Arc;
 
 use disk::File;
 use innodb::blob::BlobReference;
-use innodb::cfg::Cfg;
+use innodb::cfg::{Cfg, CfgIndex};
+use innodb::error::Error as FormatError;
 use innodb::finder::FieldFinder;
 use innodb::ids::{PAGE_SIZE, PageNo};
+use innodb::instant::{OldLayout, Rewriter};
 use innodb::leaves::{LeafPointers, LeafRecords, LiveRecord, check_links, read_leaves};
 use innodb::page::{AlignedPage, PageBytes};
 use innodb::reader::SpaceReader;
@@ -44,6 +46,9 @@ use crate::typed::{Contents, Rows};
 const READ_LEAVES: usize = 64;
 /// Leaves of a part that becomes row groups, where there are enough for all threads.
 const GROUP_LEAVES: usize = 1024;
+/// Why rows of a table that was altered instantly are not read.
+const LONG_DEFAULTS: &str =
+    "ALGORITHM=INSTANT has added columns whose default values are longer than a page";
 /// Bytes of the reference at the end of a field that goes on off page.
 const REFERENCE: usize = size_of::<BlobReference>();
 
@@ -61,6 +66,8 @@ struct Space {
     file: SpaceFile,
     leaves: Vec<u32>,
     records: LeafRecords,
+    /// How records differ from these, if the table was altered instantly.
+    layout: Option<OldLayout>,
     /// Finds the field of a record for each column of the output.
     finder: FieldFinder,
 }
@@ -142,7 +149,7 @@ impl Direct {
                 columns,
                 decoders: decoders.clone(),
                 rows: contents.rows(columns, options)?,
-                pages: vec![AlignedPage::ZERO; READ_LEAVES],
+                pages: vec![AlignedPage::ZERO; READ_LEAVES + 1],
                 order: Vec::new(),
                 records: Vec::new(),
                 spans: Vec::new(),
@@ -188,13 +195,16 @@ impl Space {
             Err(error) => return Err(unreadable(&path, error)),
         };
         let corrupt = |error: ReadError| unreadable(&path, error);
-        let root = PageNo(clustered.root);
-        if innodb::instant::is_altered(&file, root).map_err(corrupt)? {
-            return Ok(Err("it was altered with ALGORITHM=INSTANT".to_owned()));
-        }
-        let records = match LeafRecords::described(&cfg, clustered) {
-            Ok(records) => records,
-            Err(error) => return Ok(Err(error.to_string())),
+        let pages = (bytes / PAGE_SIZE as u64) as u32;
+        let (records, layout) = match shapes(&file, (&cfg, clustered), pages) {
+            Ok((_, Some(layout))) if !layout.fits_page() => {
+                return Ok(Err(LONG_DEFAULTS.to_owned()));
+            }
+            Ok(shapes) => shapes,
+            Err(ReadError::Format(error)) if !matches!(error, FormatError::Corrupt { .. }) => {
+                return Ok(Err(error.to_string()));
+            }
+            Err(error) => return Err(corrupt(error)),
         };
         let mut fields = Vec::with_capacity(columns.places.len());
         for place in &columns.places {
@@ -209,17 +219,20 @@ impl Space {
                 None => return Ok(Err(format!("its file has no values of column `{name}`"))),
             }
         }
+        let finder = FieldFinder::new(&records, &fields);
         let mut leaves = Vec::new();
-        let pages = (bytes / PAGE_SIZE as u64) as u32;
-        let mut pointers =
-            LeafPointers::new(&file, root, records.shape(), pages).map_err(corrupt)?;
+        let node = match &layout {
+            Some(layout) => layout.node_shape(records.shape()),
+            None => records.shape().to_node(),
+        };
+        let root = PageNo(clustered.root);
+        let mut pointers = LeafPointers::with_node(&file, root, node, pages).map_err(corrupt)?;
         while let Some(pointer) = pointers.advance().map_err(corrupt)? {
             options.interrupt.check()?;
             leaves.push(pointer.leaf);
         }
         drop(pointers);
-        let finder = FieldFinder::new(&records, &fields);
-        Ok(Ok(Space { format, file, leaves, records, finder }))
+        Ok(Ok(Space { format, file, leaves, records, layout, finder }))
     }
 
     /// Checks the checksum of leaf `leaf`, and that it lies between those beside it.
@@ -235,6 +248,20 @@ impl Space {
     }
 }
 
+/// How the records of a clustered index are read, and how those in the file differ from them.
+fn shapes(
+    file: &SpaceFile,
+    (cfg, clustered): (&Cfg, &CfgIndex),
+    pages: u32,
+) -> Result<(LeafRecords, Option<OldLayout>), ReadError> {
+    let records = match innodb::instant::is_altered(file, cfg)? {
+        false => LeafRecords::described(cfg, clustered)?,
+        true => LeafRecords::rewritten(cfg, clustered)?,
+    };
+    let layout = OldLayout::read(file, cfg, (cfg, records.shape()), pages)?;
+    Ok((records, layout))
+}
+
 /// One thread.
 pub(crate) struct Reader<'a> {
     spaces: Arc<[Space]>,
@@ -243,6 +270,7 @@ pub(crate) struct Reader<'a> {
     columns: &'a Columns,
     decoders: Vec<Decoder>,
     rows: Rows<'a>,
+    /// Leaves, and a page of rewritten records.
     pages: Vec<AlignedPage>,
     order: Vec<(u32, usize)>,
     records: Vec<LiveRecord>,
@@ -272,13 +300,20 @@ impl Worker for Reader<'_> {
             Some((of, finder)) if of == number => finder,
             _ => space.finder.clone(),
         };
+        let shape = space.records.shape();
+        let mut rewriter =
+            space.layout.as_ref().map(|layout| Rewriter::new(layout, shape, PAGE_SIZE));
         for (chunk, pages) in leaves.chunks(READ_LEAVES).enumerate() {
             self.options.interrupt.check()?;
             let read = read_leaves(&space.file, pages, &mut self.pages, &mut self.order);
             read.map_err(|error| unreadable(&space.file.path, error))?;
             for (at, page_no) in pages.iter().enumerate() {
                 space.check(first + chunk * READ_LEAVES + at, &self.pages[at].0)?;
-                self.leaf(space, *page_no, at, &mut finder, sink)?;
+                let leaf = (space, *page_no, at);
+                match &mut rewriter {
+                    None => self.leaf(leaf, &mut finder, sink)?,
+                    Some(rewriter) => self.altered_leaf(leaf, rewriter, &mut finder, sink)?,
+                }
             }
         }
         self.finder = Some((number, finder));
@@ -292,18 +327,49 @@ impl Worker for Reader<'_> {
 }
 
 impl Reader<'_> {
+    /// Writes the rows of a leaf.
     fn leaf(
         &mut self,
-        space: &Space,
-        page_no: u32,
-        at: usize,
+        (space, page_no, at): (&Space, u32, usize),
+        finder: &mut FieldFinder,
+        sink: &mut Sink,
+    ) -> Result<(), Error> {
+        let found = space.records.live(page_no, &self.pages[at].0, &mut self.records);
+        found.map_err(|error| unreadable(&space.file.path, error))?;
+        self.records((space, page_no, at), finder, sink)
+    }
+
+    /// Writes the rows of a leaf of a table that was altered instantly.
+    fn altered_leaf(
+        &mut self,
+        (space, page_no, at): (&Space, u32, usize),
+        rewriter: &mut Rewriter<'_>,
+        finder: &mut FieldFinder,
+        sink: &mut Sink,
+    ) -> Result<(), Error> {
+        rewriter.begin();
+        loop {
+            let (leaves, rewritten) = self.pages.split_at_mut(READ_LEAVES);
+            let leaf = (page_no, &leaves[at].0);
+            let is_end = !rewriter
+                .advance(leaf, &mut rewritten[0].0, &mut self.records)
+                .map_err(|error| unreadable(&space.file.path, error))?;
+            if is_end {
+                return Ok(());
+            }
+            self.records((space, page_no, READ_LEAVES), finder, sink)?;
+        }
+    }
+
+    /// Writes the rows of the records that were found on page `at`.
+    fn records(
+        &mut self,
+        (space, page_no, at): (&Space, u32, usize),
         finder: &mut FieldFinder,
         sink: &mut Sink,
     ) -> Result<(), Error> {
         let page = &self.pages[at].0;
         let path = &space.file.path;
-        let found = space.records.live(page_no, page, &mut self.records);
-        found.map_err(|error| unreadable(path, error))?;
         let Rows::Text(text) = &mut self.rows else {
             return self.typed_leaf(space, page_no, at, finder, sink);
         };

@@ -7,13 +7,13 @@ use innodb::blob::BlobReference;
 use innodb::cfg::Cfg;
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::index_page::{INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM};
-use innodb::inspect::{PageView, Survey};
 use innodb::reader::{Record, SpaceReader};
 use innodb::record::RecordShape;
 use innodb::space_format::SpaceFormat;
 use innodb::template::Template;
 use innodb::value_reader::ValueReader;
 use innodb::verify::{Context, Writer};
+use inspect::{PageView, Survey};
 
 const MARIADB_CFG: &[u8] = include_bytes!("../../innodb/testdata/mariadb-10.11/t.cfg");
 const MYSQL_CFG: &[u8] = include_bytes!("../../innodb/testdata/mysql-9.7/items.cfg");

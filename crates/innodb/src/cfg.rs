@@ -13,7 +13,7 @@
 mod mysql;
 
 pub(crate) use mysql::altered;
-pub use mysql::{MySqlColumn, MySqlTable};
+pub use mysql::{MySqlColumn, MySqlTable, NO_VERSION};
 
 use crate::error::{Error, Result};
 use crate::ids::{IndexId, PAGE_SIZE};
@@ -177,6 +177,8 @@ pub mod prtype {
     pub const NOT_NULL: u32 = 256;
     /// The column is UNSIGNED.
     pub const UNSIGNED: u32 = 512;
+    /// The values of a column are bytes.
+    pub const BINARY: u32 = 1024;
 }
 
 /// Values of [`CfgColumn::mtype`].
@@ -187,6 +189,10 @@ pub mod mtype {
     pub const SYS: u32 = 8;
     /// Spatial types.
     pub const GEOMETRY: u32 = 14;
+    /// CHAR of any character set but latin1.
+    pub const CHAR: u32 = 13;
+    /// CHAR of latin1, BINARY, integers, system columns, FLOAT, DOUBLE.
+    pub const FIXED: [u32; 6] = [2, 3, 6, SYS, 9, 10];
 }
 
 /// Bits of [`CfgIndex::type_bits`].
@@ -207,10 +213,23 @@ pub mod index_type {
     pub const DICTIONARY: u32 = 256;
 }
 
+/// Most bytes of values that are stored as of one length (`DICT_MAX_FIXED_COL_LEN`).
+const FIXED_LEN_MAX: u32 = 768;
 /// Bit of MariaDB's `fixed_len`. MySQL has a number for it, 1 if values ascend.
 const DESCENDING: u32 = 1 << 31;
 
 impl CfgColumn {
+    /// Bytes of every value; 0 if they vary.
+    pub(crate) fn fixed_len(&self) -> u32 {
+        let is_of_one_size = self.mbminmaxlen / 5 == self.mbminmaxlen % 5;
+        let is_fixed = match self.mtype {
+            mtype::CHAR => is_of_one_size || self.prtype & prtype::BINARY != 0,
+            other => mtype::FIXED.contains(&other),
+        };
+        // Longer ones may go on off page.
+        if is_fixed && self.len <= FIXED_LEN_MAX { self.len } else { 0 }
+    }
+
     /// True if values can be NULL.
     pub fn is_nullable(&self) -> bool {
         self.prtype & prtype::NOT_NULL == 0
@@ -302,7 +321,7 @@ impl Cfg {
         }
     }
 
-    /// The bytes of the file.
+    /// The bytes of the file; those of a table without dropped columns.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put_u32(
@@ -342,6 +361,11 @@ impl Cfg {
             None => SpaceFormat::MariaDb,
             Some(_) => SpaceFormat::MySql,
         }
+    }
+
+    /// True for a table of MySQL that has rows of several forms, or may have.
+    pub fn is_altered(&self) -> bool {
+        self.mysql.as_ref().is_some_and(|mysql| !mysql.is_plain())
     }
 
     /// The clustered index.
@@ -533,10 +557,16 @@ impl<'a> Input<'a> {
             SpaceFormat::MySql => Some(self.mysql_table()?),
         };
         for _ in 0..count {
-            cfg.columns.push(self.column()?);
+            let column = self.column()?;
             if let Some(mysql) = &mut cfg.mysql {
-                mysql.columns.push(self.mysql_column()?);
+                let more = self.mysql_column()?;
+                if more.version_dropped != NO_VERSION {
+                    mysql.dropped.push((column, more));
+                    continue;
+                }
+                mysql.columns.push(more);
             }
+            cfg.columns.push(column);
         }
         Ok(())
     }

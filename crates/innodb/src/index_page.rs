@@ -93,7 +93,7 @@ pub(crate) fn index_header(page: &PageBytes) -> &PageHeader {
 /// Origin of the record after the one at `origin`, taken from its header: on the page, though not
 /// always at a record; 0 if it would leave the page.
 #[inline(always)]
-pub(crate) fn next_record(page: &PageBytes, origin: usize) -> usize {
+pub fn next_record(page: &PageBytes, origin: usize) -> usize {
     let next = usize::from((origin as u16).wrapping_add(u16_at(page, origin - 2)));
     if next < PAGE_SIZE { next } else { 0 }
 }

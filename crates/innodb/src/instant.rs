@@ -10,13 +10,16 @@
 //! wherever their columns are. Here each record is written anew, with the fields of the new table in
 //! their order. Only the clustered index is concerned.
 //!
-//! Source: MariaDB 10.11, storage/innobase/btr/btr0cur.cc, `btr_cur_instant_init_low`;
+//! MySQL writes the number of its version before the header of a row, and no metadata: the `.cfg` has them.
+//!
+//! Source: MySQL 9.7, storage/innobase/rem/rec.h, `rec_init_null_and_len_comp`; MariaDB 10.11, storage/innobase/btr/btr0cur.cc, `btr_cur_instant_init_low`;
 //! rem/rem0rec.cc, `rec_init_offsets_comp_ordinary`; dict/dict0mem.cc, `serialise_columns`;
 //! include/dict0mem.h, `field_map_element_t`.
 
 mod layout;
 mod metadata;
 mod read;
+mod versions;
 
 pub use layout::OldLayout;
 pub use read::is_altered;
@@ -25,28 +28,27 @@ use crate::ids::PAGE_SIZE;
 use crate::index_page::{HEAP, INFIMUM, SUPREMUM, next_record};
 use crate::leaves::{LiveRecord, corrupt};
 use crate::page::PageBytes;
-use crate::page_fill::RECORD_BYTES_MAX;
 use crate::record::{DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER, RecordShape, RecordWriter};
 use crate::source::ReadError;
-use layout::Missing;
 
 /// Writes records anew, a page of them at a time.
 #[derive(Clone, Debug)]
 pub struct Rewriter<'a> {
     layout: &'a OldLayout,
     writer: RecordWriter,
-    spans: Vec<FieldSpan>,
+    spans: Vec<Option<FieldSpan>>,
     /// Record of the leaf at hand that was looked at last.
     origin: usize,
     /// Records that the leaf may still have: links that run in a circle end there.
     rest: usize,
+    bytes_max: usize,
 }
 
 impl<'a> Rewriter<'a> {
-    /// To records of `shape`, that of the table's clustered index now.
-    pub fn new(layout: &'a OldLayout, shape: &RecordShape) -> Rewriter<'a> {
+    /// To records of `shape`, that of the table's clustered index now, of so many bytes at most.
+    pub fn new(layout: &'a OldLayout, shape: &RecordShape, bytes_max: usize) -> Rewriter<'a> {
         let writer = RecordWriter::new(shape);
-        Rewriter { layout, writer, spans: Vec::new(), origin: SUPREMUM, rest: 0 }
+        Rewriter { layout, writer, spans: Vec::new(), origin: SUPREMUM, rest: 0, bytes_max }
     }
 
     /// Begins another leaf.
@@ -86,7 +88,7 @@ impl<'a> Rewriter<'a> {
             if info & (DELETED | MIN_RECORD) == 0 {
                 let has_external = self.write((page_no, leaf), origin)?;
                 let record = self.writer.finish();
-                if record.bytes.len() > RECORD_BYTES_MAX {
+                if record.bytes.len() > self.bytes_max {
                     let expected = "a record that fits a page with the columns that were added";
                     let len = record.bytes.len() as u64;
                     return Err(corrupt(page_no, origin, "record length", len, expected));
@@ -117,16 +119,9 @@ impl<'a> Rewriter<'a> {
         let mut has_external = false;
         self.writer.begin();
         for (field, old) in self.layout.places.iter().enumerate() {
-            let missing = &self.layout.fields[*old].missing;
-            let (bytes, is_external) = match (self.spans.get(*old), missing) {
-                (Some(span), _) => (span.of(leaf), span.is_external),
-                (None, Missing::Null) => (None, false),
-                (None, Missing::Value(value)) => (Some(value.as_slice()), false),
-                (None, Missing::Never) => {
-                    let seen = self.spans.len() as u64;
-                    let expected = "the fields that every record has";
-                    return Err(corrupt(page_no, origin, "fields", seen, expected));
-                }
+            let (bytes, is_external) = match &self.spans[*old] {
+                Some(span) => (span.of(leaf), span.is_external),
+                None => (self.layout.fields[*old].missing.as_deref(), false),
             };
             let shape = &self.writer.shape().fields[field];
             if bytes.is_none() && !shape.nullable {

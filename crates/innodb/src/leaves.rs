@@ -365,7 +365,15 @@ impl LeafRecords {
     ///
     /// Errors: those of [`RecordShape::leaf`].
     pub fn described(cfg: &Cfg, index: &CfgIndex) -> Result<LeafRecords, Error> {
-        let shape = RecordShape::leaf(cfg, index)?;
+        LeafRecords::of_shape(cfg, index, RecordShape::leaf(cfg, index)?)
+    }
+
+    /// The same of a clustered index that was altered instantly, as [rewritten](crate::instant::Rewriter).
+    pub fn rewritten(cfg: &Cfg, clustered: &CfgIndex) -> Result<LeafRecords, Error> {
+        LeafRecords::of_shape(cfg, clustered, RecordShape::new_rows(cfg, clustered)?)
+    }
+
+    fn of_shape(cfg: &Cfg, index: &CfgIndex, shape: RecordShape) -> Result<LeafRecords, Error> {
         let key = &shape.fields[..shape.key_fields];
         let order = KeyOrder::new(cfg, &index.name, key, &|_, _| None, &mut Vec::new());
         Ok(LeafRecords { plan: RecordPlan::new(shape, &order, None) })

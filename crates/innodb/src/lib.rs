@@ -121,9 +121,9 @@ pub mod blob;
 
 pub mod layout;
 
-mod lob;
+pub mod lob;
 
-// Reading: who owns which page, records in order, every rule of the format, and words for people.
+// Reading: who owns which page, records in order, every rule of the format.
 pub mod source;
 
 pub mod space_map;
@@ -139,5 +139,3 @@ pub mod finder;
 pub mod instant;
 
 pub mod verify;
-
-pub mod inspect;

@@ -30,25 +30,25 @@ use crate::source::{PageSource, ReadError, page_buffer, read_page};
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
-pub(crate) struct LobFirst {
+pub struct LobFirst {
     /// `OFFSET_VERSION`. 0.
-    pub(crate) version: u8,
+    pub version: u8,
     /// `OFFSET_FLAGS`. Lowest bit: no part can be replaced by itself any more.
-    pub(crate) flags: u8,
+    pub flags: u8,
     /// `OFFSET_LOB_VERSION`. 1, and one more for each partial update.
-    pub(crate) lob_version: U32,
+    pub lob_version: U32,
     /// `OFFSET_LAST_TRX_ID`.
-    pub(crate) last_trx_id: [u8; 6],
+    pub last_trx_id: [u8; 6],
     /// `OFFSET_LAST_UNDO_NO`.
-    pub(crate) last_undo_no: U32,
+    pub last_undo_no: U32,
     /// `OFFSET_DATA_LEN`. Bytes of the value on this page.
-    pub(crate) data_len: U32,
+    pub data_len: U32,
     /// `OFFSET_TRX_ID`.
-    pub(crate) trx_id: [u8; 6],
+    pub trx_id: [u8; 6],
     /// `OFFSET_INDEX_LIST`. Entries of the parts, in order.
-    pub(crate) used: ListBase,
+    pub used: ListBase,
     /// `OFFSET_INDEX_FREE_NODES`. Entries that no part uses.
-    pub(crate) free: ListBase,
+    pub free: ListBase,
 }
 
 /// Header of a further page of a value, after that of the page. 11 bytes.
@@ -56,13 +56,13 @@ pub(crate) struct LobFirst {
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
-pub(crate) struct LobData {
+pub struct LobData {
     /// `OFFSET_VERSION`. 0.
-    pub(crate) version: u8,
+    pub version: u8,
     /// `OFFSET_DATA_LEN`. Bytes of the value on this page.
-    pub(crate) data_len: U32,
+    pub data_len: U32,
     /// `OFFSET_TRX_ID`.
-    pub(crate) trx_id: [u8; 6],
+    pub trx_id: [u8; 6],
 }
 
 /// An entry for a part of a value. 60 bytes.
@@ -111,16 +111,16 @@ const _: () = {
 };
 
 /// Place of the part of a value on a page, and its length.
-pub(crate) struct Part {
+pub struct Part {
     /// From the first byte to the end of the page.
-    pub(crate) room: Range<usize>,
+    pub room: Range<usize>,
     /// Bytes of the part; more than `room` on a broken page.
-    pub(crate) len: usize,
+    pub len: usize,
 }
 
 impl Part {
     /// The part on a page of a type that has one.
-    pub(crate) fn of(page: &PageBytes) -> Option<Part> {
+    pub fn of(page: &PageBytes) -> Option<Part> {
         let (start, len) = match fil_header(page).page_type.get() {
             page_type::BLOB => (BLOB_DATA, view::<BlobHeader>(page, BODY).part_len),
             page_type::LOB_FIRST => (FIRST_DATA, view::<LobFirst>(page, BODY).data_len),

@@ -123,12 +123,12 @@ impl AlignedPage {
 }
 
 /// The header of a page of any type.
-pub(crate) fn fil_header(page: &PageBytes) -> &FilHeader {
+pub fn fil_header(page: &PageBytes) -> &FilHeader {
     view(page, 0)
 }
 
 /// A structure that fits a page at `offset`, which the caller has made sure of.
-pub(crate) fn view<T>(page: &PageBytes, offset: usize) -> &T
+pub fn view<T>(page: &PageBytes, offset: usize) -> &T
 where
     T: FromBytes + Immutable + KnownLayout + Unaligned,
 {
@@ -140,13 +140,13 @@ where
 
 /// Two bytes of a page, big-endian.
 #[inline(always)]
-pub(crate) fn u16_at(page: &PageBytes, offset: usize) -> u16 {
+pub fn u16_at(page: &PageBytes, offset: usize) -> u16 {
     u16::from_be_bytes([page[offset], page[offset + 1]])
 }
 
 /// Four bytes of a page, big-endian.
 #[inline(always)]
-pub(crate) fn u32_at(page: &PageBytes, offset: usize) -> u32 {
+pub fn u32_at(page: &PageBytes, offset: usize) -> u32 {
     u32::from_be_bytes([page[offset], page[offset + 1], page[offset + 2], page[offset + 3]])
 }
 

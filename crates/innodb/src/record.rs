@@ -38,6 +38,8 @@ pub const TRX_ID_AND_ROLL_PTR: [u8; TRX_ID_BYTES + ROLL_PTR_BYTES] =
 pub const MIN_RECORD: u8 = 0x10;
 /// Info bit: deleted, not yet purged (`REC_INFO_DELETED_FLAG`).
 pub const DELETED: u8 = 0x20;
+/// Info bit: MySQL: the number of the row's version is before the header.
+pub(crate) const VERSIONED: u8 = 0x40;
 
 /// Most fields of a record (`REC_MAX_N_FIELDS`).
 const FIELDS_MAX: usize = 1_023;
@@ -115,9 +117,24 @@ impl RecordShape {
     /// Errors: [`Error::UnknownColumn`] for a virtual column, [`Error::Unsupported`] for a table of MySQL
     /// with instant columns, [`Error::Cfg`] for a file that contradicts itself.
     pub fn leaf(cfg: &Cfg, index: &CfgIndex) -> Result<RecordShape> {
-        if let Some(mysql) = cfg.mysql.as_ref().filter(|mysql| !mysql.is_plain()) {
-            return Err(altered("row version", mysql.row_version));
+        match cfg.mysql.as_ref().filter(|_| index.is_clustered() && cfg.is_altered()) {
+            Some(mysql) => Err(altered("row version", mysql.row_version)),
+            None => RecordShape::of_index(cfg, index),
         }
+    }
+
+    /// Shape of new records of the clustered index of a table that may have others.
+    ///
+    /// Errors: as of [`RecordShape::leaf`].
+    pub fn new_rows(cfg: &Cfg, clustered: &CfgIndex) -> Result<RecordShape> {
+        let mut index = clustered.clone();
+        index.fields.retain(|field| cfg.column_position(&field.name).is_some());
+        let columns = index.fields.iter().filter_map(|field| cfg.column_position(&field.name));
+        index.n_nullable = columns.filter(|at| cfg.columns[*at].is_nullable()).count() as u32;
+        RecordShape::of_index(cfg, &index)
+    }
+
+    fn of_index(cfg: &Cfg, index: &CfgIndex) -> Result<RecordShape> {
         if index.fields.len() > FIELDS_MAX {
             let (seen, expected) = (index.fields.len().to_string(), format!("up to {FIELDS_MAX}"));
             return Err(contradiction("fields of an index", seen, expected));

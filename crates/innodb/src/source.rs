@@ -71,7 +71,7 @@ pub fn page_buffer() -> Box<PageBytes> {
 }
 
 /// Reads one page.
-pub(crate) fn read_page(
+pub fn read_page(
     source: &dyn PageSource,
     page_no: u32,
     page: &mut PageBytes,

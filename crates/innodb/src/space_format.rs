@@ -113,7 +113,7 @@ impl SpaceFormat {
 
     /// The checksum that belongs to a page with these bytes.
     #[inline]
-    pub(crate) fn checksum(self, page: &PageBytes) -> u32 {
+    pub fn checksum(self, page: &PageBytes) -> u32 {
         match self {
             SpaceFormat::MariaDb => crc32c::crc32c(&page[..LAST]),
             SpaceFormat::MySql => {

@@ -39,7 +39,6 @@ pub use worker::{Findings, Worker};
 
 use crate::cfg::Cfg;
 use crate::ids::{PAGE_SIZE, PageNo};
-use crate::page::page_type;
 use crate::source::{PageSource, ReadError};
 use crate::space_map::SpaceMap;
 use off_page::Chains;
@@ -158,10 +157,9 @@ impl<'a> Verifier<'a> {
             check_counts(&indexes, &mut violations);
         }
         violations.sort();
-        let is_altered = |index: &IndexRules| index.root_type == page_type::INSTANT;
         let are_readable = |also_altered: bool| {
             let is_readable = |index: &IndexRules| {
-                index.leaf.is_some() || index.is_dropped || (also_altered && is_altered(index))
+                index.leaf.is_some() || index.is_dropped || (also_altered && index.is_altered)
             };
             !has_old_records && self.rules.indexes.iter().all(is_readable)
         };
@@ -172,7 +170,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Sums up consecutive pages by their headers, without checking them.
-    pub(crate) fn summarise(&self, first: PageNo, pages: &[u8], summaries: &mut [PageSummary]) {
+    pub fn summarise(&self, first: PageNo, pages: &[u8], summaries: &mut [PageSummary]) {
         let (pages, _) = pages.as_chunks::<PAGE_SIZE>();
         for (index, (page, summary)) in pages.iter().zip(summaries).enumerate() {
             *summary = page::summarise(self, first.0 + index as u32, page);

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use innodb::cfg::Cfg;
 use innodb::ids::{PAGE_SIZE, PageNo};
-use innodb::inspect::Survey;
 use innodb::reader::SpaceReader;
 use innodb::record::RecordShape;
 use innodb::verify::Context;
+use inspect::Survey;
 
 /// Pages of inodes: each holds 85, so ten times this would still be a small file.
 const INODE_PAGES: usize = 1_500;

@@ -1,18 +1,22 @@
 //! Rows of a table that was altered with ALGORITHM=INSTANT, as rows of the table that it is now.
 //!
-//! `testdata/mariadb-10.11/README.md` has the statements that made the file.
+//! `testdata/mariadb-10.11/README.md` and `testdata/mysql-9.7/README.md` have the statements that made the files.
 
-use innodb::cfg::Cfg;
+use innodb::cfg::{Cfg, NO_VERSION};
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::instant::{OldLayout, Rewriter, is_altered};
 use innodb::leaves::{LeafPointers, read_leaves};
 use innodb::page::AlignedPage;
 use innodb::record::RecordShape;
 use innodb::source::ReadError;
+use innodb::verify::{Context, verify_space};
 
 const IBD: &[u8] = include_bytes!("../testdata/mariadb-10.11/altered.ibd");
 const OLD: &[u8] = include_bytes!("../testdata/mariadb-10.11/altered.cfg");
 const NEW: &[u8] = include_bytes!("../testdata/mariadb-10.11/altered-like.cfg");
+
+const MYSQL_IBD: &[u8] = include_bytes!("../testdata/mysql-9.7/altered.ibd");
+const MYSQL_CFG: &[u8] = include_bytes!("../testdata/mysql-9.7/altered.cfg");
 
 /// A field: NULL, its bytes, or those of a reference to an off-page value.
 type Field = Option<Vec<u8>>;
@@ -23,13 +27,25 @@ fn shape() -> (Cfg, RecordShape) {
     (new, shape)
 }
 
-/// All rows of a file, by name of their columns.
+/// All rows of MariaDB's file, by name of their columns.
 fn rows(file: &[u8]) -> Result<Vec<Vec<(String, Field)>>, ReadError> {
-    let (new, shape) = shape();
-    let old = Cfg::parse(OLD).unwrap();
+    rows_of(file, &Cfg::parse(OLD).unwrap(), shape())
+}
+
+/// All rows of MySQL's file.
+fn mysql_rows(file: &[u8], old: &Cfg) -> Result<Vec<Vec<(String, Field)>>, ReadError> {
+    let shape = RecordShape::new_rows(old, &old.indexes[0])?;
+    rows_of(file, old, (old.clone(), shape))
+}
+
+fn rows_of(
+    file: &[u8],
+    old: &Cfg,
+    (new, shape): (Cfg, RecordShape),
+) -> Result<Vec<Vec<(String, Field)>>, ReadError> {
     let pages = (file.len() / PAGE_SIZE) as u32;
     let source = &file;
-    let Some(layout) = OldLayout::read(source, &old, (&new, &shape), pages)? else {
+    let Some(layout) = OldLayout::read(source, old, (&new, &shape), pages)? else {
         return Ok(Vec::new());
     };
     let root = PageNo(old.indexes[0].root);
@@ -37,7 +53,7 @@ fn rows(file: &[u8]) -> Result<Vec<Vec<(String, Field)>>, ReadError> {
     let mut pointers = LeafPointers::with_node(source, root, node, pages)?;
     let (mut read, mut order) = (vec![AlignedPage::ZERO], Vec::new());
     let (mut page, mut live, mut spans) = (AlignedPage::ZERO, Vec::new(), Vec::new());
-    let mut rewriter = Rewriter::new(&layout, &shape);
+    let mut rewriter = Rewriter::new(&layout, &shape, PAGE_SIZE);
     let mut rows = Vec::new();
     while let Some(leaf) = pointers.advance()?.map(|pointer| pointer.leaf) {
         read_leaves(source, &[leaf], &mut read, &mut order)?;
@@ -67,7 +83,7 @@ fn text(value: &str) -> Field {
 
 #[test]
 fn rows_of_before_and_since_have_the_columns_of_now() {
-    assert!(is_altered(&IBD, PageNo(3)).unwrap());
+    assert!(is_altered(&IBD, &Cfg::parse(OLD).unwrap()).unwrap());
     let rows = rows(IBD).unwrap();
     let value = |row: usize, name: &str| {
         let field = rows[row].iter().find(|(column, _)| column == name);
@@ -120,9 +136,20 @@ fn the_description_of_the_file_is_like_that_of_the_table() {
 #[test]
 fn a_damaged_file_is_an_error_or_other_rows() {
     let mut file = IBD.to_vec();
-    let mut errors = 0;
     // The root, which is the only leaf, and the pages of off-page values: one of them describes fields.
-    for at in 3 * PAGE_SIZE..file.len() {
+    let places = 3 * PAGE_SIZE..file.len();
+    damage(&mut file, places, rows);
+    let (mut file, old) = (MYSQL_IBD.to_vec(), Cfg::parse(MYSQL_CFG).unwrap());
+    damage(&mut file, 4 * PAGE_SIZE..5 * PAGE_SIZE, |file| mysql_rows(file, &old));
+}
+
+fn damage<T>(
+    file: &mut [u8],
+    places: core::ops::Range<usize>,
+    rows: impl Fn(&[u8]) -> Result<T, ReadError>,
+) {
+    let mut errors = 0;
+    for at in places {
         let sound = file[at];
         // What nobody reads is zero for the most part.
         if sound == 0 && at % 251 != 0 {
@@ -130,9 +157,84 @@ fn a_damaged_file_is_an_error_or_other_rows() {
         }
         for damaged in [0xFF, sound ^ 1] {
             file[at] = damaged;
-            errors += usize::from(rows(&file).is_err());
+            errors += usize::from(rows(file).is_err());
         }
         file[at] = sound;
     }
     assert!(errors > 20, "{errors}");
+}
+
+/// Rows of MySQL from before and after each of three ALTER TABLEs.
+#[test]
+fn rows_of_each_version_have_the_columns_of_now() {
+    let old = Cfg::parse(MYSQL_CFG).unwrap();
+    assert!(is_altered(&MYSQL_IBD, &old).unwrap() && old.is_altered());
+    assert!(RecordShape::leaf(&old, &old.indexes[0]).is_err());
+    assert!(RecordShape::leaf(&old, &old.indexes[1]).is_ok());
+    let rows = mysql_rows(MYSQL_IBD, &old).unwrap();
+    let names: Vec<&str> = rows[0].iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names[..3], ["k", "DB_TRX_ID", "DB_ROLL_PTR"]);
+    assert_eq!(names[3..], ["z", "d", "aa", "c", "l", "b", "n"]);
+    let (added, given) = ([0x99, 0xA5, 0x44, 0x31, 0x05], [0x99, 0xA8, 0x82, 0, 0]);
+    let added = || Some(added.to_vec());
+    let expected = [
+        [text("a"), int(7), added(), int(1), text("first"), None, None, None],
+        [text("b"), int(8), added(), int(1), text("second"), text("long"), None, None],
+        [text("c"), int(9), added(), int(3), None, text("short"), text("again"), None],
+        [
+            text("d"),
+            int(10),
+            Some(given.to_vec()),
+            int(4),
+            text("third"),
+            None,
+            text("b"),
+            text("n"),
+        ],
+    ];
+    assert_eq!(rows.len(), expected.len());
+    for (row, expected) in rows.iter().zip(expected) {
+        let values = row[..1].iter().chain(&row[3..]);
+        for ((name, value), expected) in values.zip(expected) {
+            match expected.as_deref() {
+                // Of 20,000 and 9,000 bytes, which DYNAMIC stores off page whole.
+                Some(b"long" | b"n") => assert_eq!(value.as_ref().map(Vec::len), Some(20)),
+                _ => assert_eq!(*value, expected, "{name} of {row:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_description_of_dropped_columns_cut_anywhere_is_an_error() {
+    for len in 0..MYSQL_CFG.len() {
+        assert!(Cfg::parse(&MYSQL_CFG[..len]).is_err(), "cut at {len}");
+    }
+}
+
+/// Versions are no damage, known from a `.cfg` or not.
+#[test]
+fn rows_of_several_versions_break_no_rule() {
+    let old = Cfg::parse(MYSQL_CFG).unwrap();
+    for cfg in [Some(&old), None] {
+        let context = Context { cfg, ..Context::unknown() };
+        let report = verify_space(&MYSQL_IBD, MYSQL_IBD.len() as u64, context).unwrap();
+        assert!(report.violations.is_empty(), "{report:#?}");
+        assert_eq!(report.is_altered, cfg.is_some());
+        assert_eq!(report.indexes[0].records(), 4);
+    }
+}
+
+/// Such rows, of before 8.0.29, say how many fields they have, and those before have fewer than others.
+#[test]
+fn a_column_with_a_default_and_no_version_is_refused() {
+    let mut old = Cfg::parse(MYSQL_CFG).unwrap();
+    let mysql = old.mysql.as_mut().unwrap();
+    mysql.columns.iter_mut().for_each(|column| column.version_added = NO_VERSION);
+    let error = mysql_rows(MYSQL_IBD, &old).unwrap_err().to_string();
+    assert!(error.contains("that of MySQL before 8.0.29"), "{error}");
+    let mysql = old.mysql.as_mut().unwrap();
+    (mysql.row_version, mysql.total_columns) = (0, mysql.current_columns);
+    mysql.initial_columns = mysql.current_columns;
+    assert!(!mysql.is_plain());
 }

@@ -9,7 +9,6 @@ use innodb::blob::BlobReference;
 use innodb::cfg::{Cfg, CfgIndex, RowFormat};
 use innodb::extent::state;
 use innodb::ids::{PAGE_SIZE, PageNo};
-use innodb::inspect::{FieldValue, PageView, Survey};
 use innodb::layout::Layout;
 use innodb::page::PageBytes;
 use innodb::reader::{Record, SpaceReader};
@@ -19,6 +18,7 @@ use innodb::space_format::{SpaceFormat, VersionStamp};
 use innodb::template::Template;
 use innodb::value_reader::ValueReader;
 use innodb::verify::{Context, PageKind, Report, Writer, verify_space};
+use inspect::{FieldValue, PageView, Survey};
 
 use crate::sample::{Field, build};
 

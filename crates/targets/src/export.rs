@@ -74,6 +74,14 @@ impl Direct<'_> {
             let detail = "the table's definition changed during the load".to_owned();
             return Err(Error::Altered { target: table.to_string(), detail });
         }
+        let files = self.exported_files(partition)?;
+        Ok(Export { session, guard, files })
+    }
+
+    /// The files of a target that the server has written out, chosen as [`Direct::export_target`] does.
+    pub fn exported_files(&mut self, partition: Option<&str>) -> Result<Vec<ExportedFile>> {
+        let lock = &mut *self.lock;
+        let dir = lock.dir()?.clone();
         let names = match partition {
             Some(partition) => vec![Some(partition.to_owned())],
             None => file_names(&lock.table),
@@ -84,7 +92,7 @@ impl Direct<'_> {
             let cfg = dir.read(&path.with_extension("cfg"), "description")?;
             files.push(ExportedFile { cfg, file, path });
         }
-        Ok(Export { session, guard, files })
+        Ok(files)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The same as JSON.
 
-use innodb::inspect::{ExtentView, Field, FieldValue, PageView, RecordView};
-use innodb::inspect::{SegmentView, Survey};
+use ::inspect::{ExtentView, Field, FieldValue, PageView, RecordView};
+use ::inspect::{SegmentView, Survey};
 use innodb::verify::{Corrupt, IndexReport, LevelReport, Report, UncheckedField};
 use serde_json::{Value, json};
 

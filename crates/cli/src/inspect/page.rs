@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use ::inspect::{FieldValue, PageView};
 use innodb::ids::PAGE_SIZE;
-use innodb::inspect::{FieldValue, PageView};
 use innodb::list::{FilAddr, ListBase};
 use terminal::size::group;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use encode::binding::Binding;
 use innodb::cfg::Cfg;
-use innodb::ids::{FIL_NULL, PAGE_SIZE, PageNo};
+use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::instant::OldLayout;
 use innodb::template::Template;
 use job::error::Error;
@@ -59,11 +59,10 @@ impl OldFile {
         progress: &dyn Progress,
     ) -> Result<OldFile, Error> {
         let Like { template, cfg, binding, collations, digests } = like;
-        let old = parse(&exported.cfg)?;
+        let old = Cfg::parse(&exported.cfg)?;
         let file = exported.file.try_clone().map_err(Error::io("opening", &exported.path))?;
         let space = SpaceFile::new(file, exported.path.clone(), u64::MAX);
-        let root = PageNo(old.indexes.first().map_or(FIL_NULL, |clustered| clustered.root));
-        let is_altered = innodb::instant::is_altered(&space, root).map_err(unreadable)?;
+        let is_altered = innodb::instant::is_altered(&space, &old).map_err(unreadable)?;
         let places = cfg.indexes_of_like(&old, is_altered).ok_or_else(|| {
             Error::NotMerged(format!(
                 "the table stores its rows in another form than a new table; {REWRITE}"
@@ -104,19 +103,3 @@ impl OldFile {
 
 /// The statement after which all rows of a table have one form.
 const REWRITE: &str = "ALTER TABLE .. FORCE rewrites its rows";
-
-/// Reads the description of an old table.
-///
-/// Errors: [`Error::NotMerged`] where a table of MySQL was altered instantly.
-fn parse(cfg: &[u8]) -> Result<Cfg, Error> {
-    let altered =
-        || Error::NotMerged(format!("the table was altered with ALGORITHM=INSTANT; {REWRITE}"));
-    let old = match Cfg::parse(cfg) {
-        Err(innodb::error::Error::Unsupported { .. }) => return Err(altered()),
-        old => old?,
-    };
-    match old.mysql.as_ref().is_some_and(|mysql| !mysql.is_plain()) {
-        true => Err(altered()),
-        false => Ok(old),
-    }
-}

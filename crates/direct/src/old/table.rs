@@ -3,6 +3,7 @@
 use encode::binding::Binding;
 use innodb::ids::PAGE_SIZE;
 use innodb::instant::Rewriter;
+use innodb::page_fill::RECORD_BYTES_MAX;
 use innodb::template::Template;
 use job::error::Error;
 use job::progress::Progress;
@@ -53,8 +54,9 @@ impl<'a> OldSource<'a> {
         let keys = OldKeys::new(self.binding, self.template, index);
         let replaced = self.replaced.filter(|replaced| replaced.count() > 0);
         let rewriter = file.layout.as_ref().filter(|_| index == 0);
-        let rewriter =
-            rewriter.map(|layout| Rewriter::new(layout, &self.template.clustered().shape));
+        let rewriter = rewriter.map(|layout| {
+            Rewriter::new(layout, &self.template.clustered().shape, RECORD_BYTES_MAX)
+        });
         let leaves = OldLeaves::new(&file.indexes[index], &file.space, rewriter);
         OldEntries::new(leaves, keys, copier, replaced)
     }

@@ -2,7 +2,7 @@
 //!
 //! Source: MySQL 9.7, storage/innobase/row/row0quiesce.cc.
 
-use super::{CfgIndex, Input, put_u32};
+use super::{CfgColumn, CfgIndex, Input, put_u32};
 use crate::error::{Error, Result};
 
 /// Part of MySQL's file that describes the table.
@@ -24,6 +24,8 @@ pub struct MySqlTable {
     pub compression: u8,
     /// As many as the table has columns, in their order.
     pub columns: Vec<MySqlColumn>,
+    /// Columns that were dropped instantly: rows of before still have their values.
+    pub dropped: Vec<(CfgColumn, MySqlColumn)>,
     /// The index of the dictionary pages, `CLUST_IND_SDI`.
     pub dictionary: Option<CfgIndex>,
 }
@@ -31,15 +33,21 @@ pub struct MySqlTable {
 /// Part of MySQL's file that describes a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MySqlColumn {
-    /// Row version that added it; 65,535 for a column of the first.
+    /// Row version that added it; [`NO_VERSION`] for a column of the first.
     pub version_added: u16,
-    /// Row version that dropped it; 65,535 for none.
+    /// Row version that dropped it; [`NO_VERSION`] for none.
     pub version_dropped: u16,
-    /// Its place among the fields of the clustered index; `u32::MAX` for a column that has none.
+    /// Its place among the fields of a row; `u32::MAX` for a column that has none. Bit 15 is set if the key
+    /// has a prefix of the column, whose place is in the upper half.
     pub position: u32,
     /// The value of rows from before it was added; the inner `None` is NULL.
     pub default: Option<Option<Vec<u8>>>,
 }
+
+/// No row version.
+pub const NO_VERSION: u16 = u16::MAX;
+/// Types of dropped columns whose elements follow: ENUM and SET.
+const HAS_ELEMENTS: [u32; 2] = [22, 23];
 
 impl MySqlTable {
     /// True if all rows are stored alike: no column was added or dropped instantly.
@@ -47,6 +55,14 @@ impl MySqlTable {
         self.row_version == 0
             && self.initial_columns == self.current_columns
             && self.current_columns == self.total_columns
+            && !self.has_counted_rows()
+    }
+
+    /// True if MySQL before 8.0.29 added a column instantly: rows since say how many fields they have.
+    pub(crate) fn has_counted_rows(&self) -> bool {
+        let is_counted =
+            |column: &MySqlColumn| column.default.is_some() && column.version_added == NO_VERSION;
+        self.columns.iter().any(is_counted)
     }
 
     pub(super) fn put(&self, out: &mut Vec<u8>) {
@@ -93,10 +109,8 @@ impl Input<'_> {
         let initial_columns = self.u32("initial columns")?;
         let current_columns = self.u32("current columns")?;
         let total_columns = self.u32("total columns")?;
-        let dropped = self.u32("dropped columns")?;
-        if dropped != 0 {
-            return Err(altered("number of dropped columns", dropped));
-        }
+        // Each column says it, too.
+        self.u32("dropped columns")?;
         Ok(MySqlTable {
             nullable_before_instant,
             initial_columns,
@@ -106,16 +120,23 @@ impl Input<'_> {
             space_flags: self.u32("space flags")?,
             compression: self.u8("compression")?,
             columns: Vec::new(),
+            dropped: Vec::new(),
             dictionary: None,
         })
     }
 
     /// The fields after a column.
     pub(super) fn mysql_column(&mut self) -> Result<MySqlColumn> {
+        let version_added = self.u16("version that added a column")?;
+        let version_dropped = self.u16("version that dropped a column")?;
+        let position = self.u32("position of a column")?;
+        if version_dropped != NO_VERSION {
+            self.type_of_dropped()?;
+        }
         Ok(MySqlColumn {
-            version_added: self.u16("version that added a column")?,
-            version_dropped: self.u16("version that dropped a column")?,
-            position: self.u32("position of a column")?,
+            version_added,
+            version_dropped,
+            position,
             default: match self.flag("default of a column")? {
                 false => None,
                 true if self.flag("NULL as a default")? => Some(None),
@@ -125,5 +146,16 @@ impl Input<'_> {
                 }
             },
         })
+    }
+
+    /// Passes over the SQL type of a dropped column: NULL, UNSIGNED, length; its number; scale, collation.
+    fn type_of_dropped(&mut self) -> Result<()> {
+        self.take(6, "type of a dropped column")?;
+        let number = self.u32("type of a dropped column")?;
+        self.take(12, "type of a dropped column")?;
+        if HAS_ELEMENTS.contains(&number) {
+            self.list("elements of a dropped column", |input| input.text("element"))?;
+        }
+        Ok(())
     }
 }

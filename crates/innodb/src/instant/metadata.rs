@@ -1,11 +1,12 @@
 //! The record with which instant ALTER TABLE describes what it did: the first of the leftmost leaf.
 
 use crate::blob::{BLOB_DATA, BlobHeader, BlobReference};
+use crate::error::Error;
 use crate::index_page::{HEAP, INFIMUM, next_record};
-use crate::instant::layout::{INSTANT, Missing, OldField, OldLayout};
+use crate::instant::layout::{INSTANT, OldField, OldLayout};
 use crate::leaves::{corrupt, leaf_page};
 use crate::page::{BODY, PageBytes, fil_header, page_type, view};
-use crate::record::{DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER};
+use crate::record::{DELETED, MIN_RECORD, RECORD_HEADER};
 use crate::source::{PageSource, ReadError, page_buffer, read_page};
 
 /// Bytes of the reference to the value that describes the fields.
@@ -55,30 +56,29 @@ pub(super) fn read(
         }
     });
     layout.fields = columns.collect::<Result<_, _>>()?;
+    let core = layout.fields.len() - layout.version_max;
+    for (at, field) in layout.fields.iter_mut().enumerate() {
+        field.versions.start = (at + 1).saturating_sub(core);
+    }
     let besides = is_described.then_some((first_column, REFERENCE));
     let mut spans = Vec::new();
     let mut is_read = layout.spans_with(&page, origin, besides, &mut spans).is_some();
     if is_described && is_read && spans.len() > first_column {
-        let start = spans.remove(first_column).start;
-        is_read = Some(start) == reference_at;
+        let reference = spans.remove(first_column);
+        is_read = reference.map(|span| span.start) == reference_at;
     }
-    if !is_read || spans.len() != layout.fields.len() {
-        return Err(wrong("fields of the metadata", spans.len(), "all fields of the index"));
+    let count = spans.iter().flatten().count();
+    if !is_read || count != layout.fields.len() {
+        return Err(wrong("fields of the metadata", count, "all fields of the index"));
     }
-    for (at, span) in spans.iter().enumerate().skip(layout.core) {
-        layout.fields[at].missing = missing(&page, *span)
-            .ok_or_else(|| wrong("value of an added column", at, "a value on the page"))?;
+    for (at, span) in spans.iter().flatten().enumerate().skip(core) {
+        if span.is_external {
+            let (what, seen) = ("value of an added column", "off page".to_owned());
+            return Err(Error::Unsupported { what, seen, expected: "one in the record" }.into());
+        }
+        layout.fields[at].missing = span.of(&page[..]).map(<[u8]>::to_vec);
     }
     Ok(())
-}
-
-/// The value of a record that lacks the field.
-fn missing(page: &PageBytes, span: FieldSpan) -> Option<Missing> {
-    match span.of(page) {
-        None => Some(Missing::Null),
-        Some(_) if span.is_external => None,
-        Some(value) => Some(Missing::Value(value.to_vec())),
-    }
 }
 
 /// Where the reference is. `layout` has the fields before it only. The key of the metadata is made up:
@@ -120,6 +120,7 @@ fn dropped(of: u16) -> OldField {
         fixed_len: len.saturating_sub(1),
         nullable: of & IS_NOT_NULL == 0,
         big: len == 1,
-        missing: Missing::Never,
+        versions: 0..usize::MAX,
+        missing: None,
     }
 }

@@ -1,19 +1,23 @@
-//! Finding out how the fields of a file lie, by its root, its metadata and its description.
+//! Finding out how the fields of a file lie: of MariaDB by its root, its metadata and its description, of
+//! MySQL by its description.
 
-use crate::cfg::{Cfg, CfgColumn, CfgIndex};
+use crate::cfg::{Cfg, CfgField, CfgIndex};
 use crate::ids::PageNo;
 use crate::index_page::index_header;
-use crate::instant::layout::{Missing, OldField, OldLayout};
-use crate::instant::metadata;
+use crate::instant::layout::{Marks, OldField, OldLayout, places};
+use crate::instant::{metadata, versions};
 use crate::leaves::{LeafPointers, corrupt};
 use crate::page::{fil_header, page_type};
-use crate::record::{FieldShape, RecordShape};
+use crate::record::RecordShape;
 use crate::source::{PageSource, ReadError, page_buffer, read_page};
 
-/// True if the clustered index of the file was altered instantly, by its root.
-pub fn is_altered(source: &dyn PageSource, root: PageNo) -> Result<bool, ReadError> {
+/// True if the clustered index of a file with this description was altered instantly.
+pub fn is_altered(source: &dyn PageSource, old: &Cfg) -> Result<bool, ReadError> {
+    let Some(index) = old.indexes.first().filter(|_| old.mysql.is_none()) else {
+        return Ok(old.is_altered());
+    };
     let mut page = page_buffer();
-    read_page(source, root.0, &mut page)?;
+    read_page(source, index.root, &mut page)?;
     Ok(fil_header(&page).page_type.get() == page_type::INSTANT)
 }
 
@@ -29,11 +33,14 @@ impl OldLayout {
         pages: u32,
     ) -> Result<Option<OldLayout>, ReadError> {
         let Some(index) = old.indexes.first() else { return Ok(None) };
-        let mut root = page_buffer();
-        read_page(source, index.root, &mut root)?;
-        if fil_header(&root).page_type.get() != page_type::INSTANT {
+        if !is_altered(source, old)? {
             return Ok(None);
         }
+        if let Some(mysql) = &old.mysql {
+            return versions::read((old, index, mysql), (new, shape)).map(Some);
+        }
+        let mut root = page_buffer();
+        read_page(source, index.root, &mut root)?;
         let core = usize::from(index_header(&root).direction.get() >> 3);
         let fields = live_fields(old, index);
         let first_column = shape.key_fields + metadata::SYSTEM_FIELDS;
@@ -52,11 +59,10 @@ impl OldLayout {
         let Some(first) = first else {
             return Err(corrupt(index.root, 0, "leaves", 0, "a leaf with the metadata"));
         };
-        let mut layout = OldLayout { fields: Vec::new(), core, places: Vec::new() };
+        let version_max = fields.len() - core;
+        let (marks, places) = (Marks::Counts, places(index, (new, shape))?);
+        let mut layout = OldLayout { fields: Vec::new(), marks, version_max, places };
         metadata::read(source, first, fields, first_column, &mut layout)?;
-        layout.places = places(index, (new, shape)).ok_or_else(|| {
-            corrupt(index.root, 0, "columns", 0, "the columns of the current table definition")
-        })?;
         Ok(Some(layout))
     }
 }
@@ -64,14 +70,8 @@ impl OldLayout {
 /// The fields of an index, as far as their columns are there.
 fn live_fields(cfg: &Cfg, index: &CfgIndex) -> Vec<Option<OldField>> {
     let column = |name: &str| cfg.column_position(name).map(|at| &cfg.columns[at]);
-    let field = |fixed_len: u32, column: &CfgColumn| OldField {
-        fixed_len: fixed_len as usize,
-        nullable: column.is_nullable(),
-        big: column.is_big(),
-        missing: Missing::Never,
-    };
-    let fields = index.fields.iter();
-    fields.map(|of| Some(field(of.fixed_len, column(&of.name)?))).collect()
+    let field = |of: &CfgField| Some(OldField::of(column(&of.name)?, of.fixed_len));
+    index.fields.iter().map(field).collect()
 }
 
 /// Shape of the node pointers. Their null bits are those of a record of before, of which some may be of
@@ -97,17 +97,4 @@ fn node_shape(
         return Err(corrupt(index.root, 0, "nullable columns", most as u64, expected));
     }
     Ok(RecordShape { null_bytes: most.div_ceil(8), ..shape.to_node() })
-}
-
-/// Which old field each field of the new index is.
-fn places(index: &CfgIndex, (new, shape): (&Cfg, &RecordShape)) -> Option<Vec<usize>> {
-    let place = |field: &FieldShape| {
-        let name = &new.columns[field.column].name;
-        index.fields.iter().position(|old| {
-            old.name == *name
-                && old.prefix_len == field.prefix_len
-                && old.fixed_len == field.fixed_len
-        })
-    };
-    shape.fields.iter().map(place).collect()
 }

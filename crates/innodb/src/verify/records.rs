@@ -14,7 +14,8 @@ use crate::index_page::{
     COMPACT_FLAG, DIRECTORY_END, HEAP, INFIMUM, PageHeader, SUPREMUM, index_header, next_record,
 };
 use crate::page::{PageBytes, fil_header, page_type, u16_at};
-use crate::record::{DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER};
+use crate::record::{DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER, VERSIONED};
+use crate::space_format::SpaceFormat;
 use crate::verify::Writer;
 use crate::verify::corrupt::{Corrupt, Rule};
 use crate::verify::off_page::Reference;
@@ -296,7 +297,8 @@ impl<'a> Walk<'a> {
         info: u8,
         plain: u8,
     ) -> Result<(), Corrupt> {
-        let is_instant = self.rules.root_type == page_type::INSTANT && self.is_leaf;
+        let is_altered = self.rules.is_altered && self.is_leaf;
+        let is_instant = is_altered && self.rules.format == SpaceFormat::MariaDb;
         if seen != expected && !(is_instant && seen == status::INSTANT) {
             let seen = format!("record has status {seen}");
             let expected = format!("{expected} on this level");
@@ -320,7 +322,9 @@ impl<'a> Walk<'a> {
             let (seen, expected) = ("record is marked as deleted", "no such record");
             return Err(self.corrupt(origin - 5, Rule::DeleteMark, seen, expected));
         }
-        if info & !(DELETED | MIN_RECORD) != 0 {
+        let has_versions = is_altered && self.rules.format == SpaceFormat::MySql;
+        let versioned = if has_versions { VERSIONED } else { 0 };
+        if info & !(DELETED | MIN_RECORD | versioned) != 0 {
             let seen = format!("record has info bits {info:#04x}");
             let expected = format!("{plain:#04x}");
             return Err(self.corrupt(origin - 5, Rule::RecordStatus, seen, expected));

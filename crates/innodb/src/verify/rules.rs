@@ -36,6 +36,8 @@ pub(crate) struct IndexRules {
     /// `FIL_PAGE_TYPE` of the root.
     pub root_type: u16,
     pub is_clustered: bool,
+    /// Altered instantly, or may be: its rows have several forms.
+    pub is_altered: bool,
     /// Dropped by the server, which keeps its pages until purge comes to them: no `.cfg` names it.
     pub is_dropped: bool,
     /// Leading fields that are unique, in a unique secondary index.
@@ -107,6 +109,11 @@ impl TableRules {
         known: Option<(&Cfg, &CfgIndex)>,
         collations: Collations<'_>,
     ) -> IndexRules {
+        // Only a `.cfg` knows it of MySQL.
+        let is_altered = match self.format {
+            SpaceFormat::MariaDb => root.page_type == page_type::INSTANT,
+            SpaceFormat::MySql => known.is_none_or(|(cfg, _)| cfg.is_altered()),
+        };
         let mut rules = IndexRules {
             format: self.format,
             name: known.map_or(format!("id {}", root.id.0), |(_, known)| known.name.clone()),
@@ -114,6 +121,7 @@ impl TableRules {
             root: root.root,
             root_type: root.page_type,
             is_clustered: index == 0,
+            is_altered: index == 0 && is_altered,
             is_dropped: false,
             unique_fields: None,
             order: KeyOrder { fields: Vec::new() },
@@ -121,7 +129,7 @@ impl TableRules {
             node: None,
         };
         let Some((cfg, known)) = known else { return rules };
-        let shape = self.readable_shape(cfg, known, root.page_type);
+        let shape = self.readable_shape(cfg, known, (root.page_type, rules.is_altered));
         let Some(mut shape) = shape else { return rules };
         if self.writer == Writer::Server {
             // Nobody but us reads the records of a server's own file here.
@@ -142,9 +150,9 @@ impl TableRules {
         &mut self,
         cfg: &Cfg,
         index: &CfgIndex,
-        root_type: u16,
+        (root_type, is_altered): (u16, bool),
     ) -> Option<RecordShape> {
-        let why = if root_type == page_type::INSTANT {
+        let why = if is_altered {
             "the table was altered with ALGORITHM=INSTANT".to_owned()
         } else if index.type_bits & index_type::SPATIAL != 0 || root_type == page_type::RTREE {
             "it is SPATIAL".to_owned()
@@ -181,6 +189,7 @@ impl IndexRules {
             root: root.root,
             root_type: root.page_type,
             is_clustered: true,
+            is_altered: false,
             is_dropped: false,
             unique_fields: None,
             leaf: Some(RecordPlan::new(shape, &order, None)),

@@ -19,11 +19,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates from the bottom: each may use those above it in this list, and no other.
-const LAYERS: [&str; 33] = [
+const LAYERS: [&str; 34] = [
     "face", "disk", "simd", "values", "schema", "sql", "sources", "columnar", "remote", "sort",
-    "innodb", "server", "sandbox", "targets", "tune", "job", "terminal", "ssh", "encode", "check",
-    "direct", "send", "sniff", "load", "prove", "export", "spider", "replay", "inrush", "bench",
-    "adbc", "cli", "fuzz",
+    "innodb", "inspect", "server", "sandbox", "targets", "tune", "job", "terminal", "ssh",
+    "encode", "check", "direct", "send", "sniff", "load", "prove", "export", "spider", "replay",
+    "inrush", "bench", "adbc", "cli", "fuzz",
 ];
 /// Crates of one layer, which do not know each other.
 const APART: [(&str, &str); 10] = [

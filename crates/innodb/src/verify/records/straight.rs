@@ -205,6 +205,7 @@ mod tests {
             root: ROOT,
             root_type: page_type::INDEX,
             is_clustered: unique_fields.is_none(),
+            is_altered: false,
             is_dropped: false,
             unique_fields,
             node: Some(RecordPlan::new(leaf.to_node(), &order, None)),

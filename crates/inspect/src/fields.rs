@@ -3,13 +3,13 @@
 use core::mem::offset_of;
 
 use super::{Field, FieldValue};
-use crate::blob::BlobHeader;
-use crate::index_page::{COMPACT_FLAG, PAGE_HEADER, PageHeader};
-use crate::list::FilAddr;
-use crate::lob::{LobData, LobFirst};
-use crate::page::{BODY, FilHeader, PageBytes, TRAILER, fil_header, page_type, u32_at, view};
-use crate::space_format::SpaceFormat;
-use crate::space_header::{SPACE_HEADER, SpaceHeader};
+use innodb::blob::BlobHeader;
+use innodb::index_page::{COMPACT_FLAG, PAGE_HEADER, PageHeader};
+use innodb::list::FilAddr;
+use innodb::lob::{LobData, LobFirst};
+use innodb::page::{BODY, FilHeader, PageBytes, TRAILER, fil_header, page_type, u32_at, view};
+use innodb::space_format::SpaceFormat;
+use innodb::space_header::{SPACE_HEADER, SpaceHeader};
 
 pub(super) fn number(offset: usize, name: &'static str, value: impl Into<u64>) -> Field {
     Field { offset, name, value: FieldValue::Number(value.into()) }

@@ -1,25 +1,26 @@
 //! A tablespace as people look at it: sums over the file, or one page in full.
 //!
 //! Data only; the command line prints it. Names of fields are the server's.
+#![forbid(unsafe_code)]
 
 mod fields;
 
 use std::collections::BTreeMap;
 
-use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor, NODE, state};
-use crate::ids::{FIL_NULL, PAGE_SIZE, PAGES_PER_EXTENT, PageNo};
-use crate::index_page::{
+use innodb::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor, NODE, state};
+use innodb::ids::{FIL_NULL, PAGE_SIZE, PAGES_PER_EXTENT, PageNo};
+use innodb::index_page::{
     COMPACT_FLAG, DIRECTORY_END, HEAP, INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM, next_record,
 };
-use crate::list::{FilAddr, ListBase};
-use crate::lob::Part;
-use crate::page::{BODY, PageBytes, fil_header, page_type, u16_at, view};
-use crate::record::RECORD_HEADER;
-use crate::segment::{INODES, INODES_PER_PAGE, SegmentInode};
-use crate::source::{PageSource, ReadError, page_buffer, read_page};
-use crate::space_format::SpaceFormat;
-use crate::space_map::SpaceMap;
-use crate::verify::{Context, IndexReport, PageKind, PageSummary, RUN_PAGES, Report, Verifier};
+use innodb::list::{FilAddr, ListBase};
+use innodb::lob::Part;
+use innodb::page::{BODY, PageBytes, fil_header, page_type, u16_at, view};
+use innodb::record::RECORD_HEADER;
+use innodb::segment::{INODES, INODES_PER_PAGE, SegmentInode};
+use innodb::source::{PageSource, ReadError, page_buffer, read_page};
+use innodb::space_format::SpaceFormat;
+use innodb::space_map::SpaceMap;
+use innodb::verify::{Context, IndexReport, PageKind, PageSummary, RUN_PAGES, Report, Verifier};
 
 use core::mem::offset_of;
 
@@ -46,10 +47,11 @@ impl Survey {
     /// Errors: a source that fails, a file that is not a tablespace this crate reads.
     ///
     /// ```
-    /// use innodb::{inspect::Survey, verify::Context};
+    /// use innodb::verify::Context;
+    /// use inspect::Survey;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let file = std::fs::File::open("testdata/mariadb-10.11/orders.ibd")?;
+    /// let file = std::fs::File::open("../innodb/testdata/mariadb-10.11/orders.ibd")?;
     /// let survey = Survey::read(&file, file.metadata()?.len(), Context::unknown(), true)?;
     /// for index in &survey.indexes {
     ///     println!("{}: {} records on {} pages", index.name, index.records(), index.pages());
@@ -217,10 +219,11 @@ impl PageView {
     /// Errors: a source that fails.
     ///
     /// ```
-    /// use innodb::{ids::PageNo, inspect::PageView, verify::PageKind};
+    /// use innodb::{ids::PageNo, verify::PageKind};
+    /// use inspect::PageView;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let file = std::fs::File::open("testdata/mariadb-10.11/orders.ibd")?;
+    /// let file = std::fs::File::open("../innodb/testdata/mariadb-10.11/orders.ibd")?;
     /// let page = PageView::read(&file, PageNo(3))?;
     /// assert_eq!(page.kind, PageKind::Index);
     /// assert!(page.broken.is_none());
@@ -373,7 +376,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const IBD: &[u8] = include_bytes!("../testdata/mariadb-10.11/t.ibd");
+    const IBD: &[u8] = include_bytes!("../../innodb/testdata/mariadb-10.11/t.ibd");
 
     #[test]
     fn an_empty_table_is_told_page_by_page() {
