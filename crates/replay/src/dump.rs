@@ -29,6 +29,10 @@ pub(crate) use script::Script;
 
 use folder::Folder;
 
+/// The folders, as messages call them.
+const TAB: &str = "a folder of mariadb-dump --tab";
+const DIR: &str = "a folder of mariadb-dump --dir";
+
 /// A dump as its files.
 #[derive(Clone, Debug)]
 pub(crate) struct Dump {

@@ -24,13 +24,9 @@ use sources::dump::SqlReader;
 use sql::{StatementKind, Syntax, TokenKind, Tokens, quoted};
 
 use crate::dump::folder::{self, Folder};
-use crate::dump::{Coding, Content, Dump, FieldColumn, Part, Script, TableRows};
+use crate::dump::{Coding, Content, DIR, Dump, FieldColumn, Part, Script, TAB, TableRows};
 use crate::error::Error;
 use crate::names::Names;
-
-/// The folders, as messages call them.
-const TAB: &str = "a folder of mariadb-dump --tab";
-const DIR: &str = "a folder of mariadb-dump --dir";
 
 /// The definitions do not say it, and come in the order of their names.
 const PRELUDE: &str = "SET FOREIGN_KEY_CHECKS=0";
