@@ -326,7 +326,7 @@ impl SqlReader {
         let (text, next) = self.end(lexer, b"", self.options.statement_bytes_max)?;
         let Some(window) = &mut self.window else { return Ok(statement) };
         // Dump programs end each statement; people leave out the last semicolon.
-        let lacks_end = window.is_of_client && !window.is_completed;
+        let lacks_end = window.is_of_client && !window.is_completed && !self.options.partial;
         if text == next && (lacks_end || is_cut(&window.bytes()[..text], syntax)) {
             let error = problem(window, 0, Problem::Cut, b"");
             window.take(next);
