@@ -31,7 +31,7 @@ fn groups_includes_quotes_and_order() {
     )
     .unwrap();
     let mut warnings = Vec::new();
-    let options = ConnectOptions::find(&only(&at("my.cnf")), &mut warnings).unwrap().options;
+    let options = ConnectOptions::from_files(&only(&at("my.cnf")), &mut warnings).unwrap();
     assert_eq!(warnings, Vec::<String>::new());
     assert_eq!(options.user.as_deref(), Some("a b"));
     assert_eq!(options.host.as_deref(), Some("from-b"));
@@ -55,7 +55,7 @@ fn a_negated_switch_that_is_off_is_on() {
         [("ssl", on), ("ssl=0", off), ("skip-ssl", off), ("skip-ssl=0", on), ("disable_ssl=0", on)]
     {
         fs::write(&path, format!("[client]\n{line}\n")).unwrap();
-        let options = ConnectOptions::find(&only(&path), &mut Vec::new()).unwrap().options;
+        let options = ConnectOptions::from_files(&only(&path), &mut Vec::new()).unwrap();
         assert_eq!(options.tls.encryption, expected, "{line}");
     }
 }
@@ -66,7 +66,7 @@ fn suffix_groups_and_no_defaults() {
     let path = dir.path().join("f");
     fs::write(&path, "[client]\nuser=plain\n[client_two]\nuser=two\n[other]\nuser=no\n").unwrap();
     let read =
-        |files: OptionFiles| ConnectOptions::find(&files, &mut Vec::new()).unwrap().options.user;
+        |files: OptionFiles| ConnectOptions::from_files(&files, &mut Vec::new()).unwrap().user;
     assert_eq!(read(only(&path)).as_deref(), Some("plain"));
     let suffix = OptionFiles { group_suffix: Some("_two".to_owned()), ..only(&path) };
     assert_eq!(read(suffix).as_deref(), Some("two"));
@@ -77,13 +77,13 @@ fn suffix_groups_and_no_defaults() {
 fn files_that_cannot_be_trusted_or_understood() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("f");
-    let missing = ConnectOptions::find(&only(&path), &mut Vec::new());
+    let missing = ConnectOptions::from_files(&only(&path), &mut Vec::new());
     assert!(matches!(missing, Err(Error::Io { .. })));
 
     fs::write(&path, "[client]\nuser=x\n").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
     let mut warnings = Vec::new();
-    let options = ConnectOptions::find(&only(&path), &mut warnings).unwrap().options;
+    let options = ConnectOptions::from_files(&only(&path), &mut warnings).unwrap();
     assert_eq!(options.user, None);
     assert!(warnings[0].contains("world-writable"), "{warnings:?}");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
@@ -95,7 +95,7 @@ fn files_that_cannot_be_trusted_or_understood() {
         ("[client]\nport=many\n", 0),
     ] {
         fs::write(&path, text).unwrap();
-        match ConnectOptions::find(&only(&path), &mut Vec::new()) {
+        match ConnectOptions::from_files(&only(&path), &mut Vec::new()) {
             Err(Error::OptionFile { line: seen, .. }) => assert_eq!(seen, line, "{text}"),
             Err(Error::Option(message)) => assert!(message.contains("line 2"), "{message}"),
             other => panic!("{text}: {other:?}"),
@@ -104,6 +104,6 @@ fn files_that_cannot_be_trusted_or_understood() {
     // A file that includes itself ends.
     fs::write(&path, format!("[client]\nuser=x\n!include {}\n", path.display())).unwrap();
     let mut warnings = Vec::new();
-    let options = ConnectOptions::find(&only(&path), &mut warnings).unwrap().options;
+    let options = ConnectOptions::from_files(&only(&path), &mut warnings).unwrap();
     assert_eq!((options.user.as_deref(), warnings.len()), (Some("x"), 1));
 }

@@ -189,11 +189,15 @@ impl ConnectOptions {
     }
 
     /// Reads environment (MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_PWD) and option
-    /// files, later ones over earlier ones, and whether anything there names a server. Warnings (an ignored
-    /// file) are appended to `warnings`.
+    /// files, later ones over earlier ones. Warnings (an ignored file) are appended to `warnings`.
     ///
     /// Errors: a file given by name that cannot be read, a line that is no option, a port that
     /// is no number.
+    pub fn from_files(files: &OptionFiles, warnings: &mut Vec<String>) -> Result<ConnectOptions> {
+        Ok(ConnectOptions::find(files, warnings)?.options)
+    }
+
+    /// As [`ConnectOptions::from_files`], and whether anything there names a server.
     pub fn find(files: &OptionFiles, warnings: &mut Vec<String>) -> Result<ConfiguredOptions> {
         let get = |name: &str| std::env::var(name).ok();
         let mut options = ConnectOptions::from_environment(get)?;
