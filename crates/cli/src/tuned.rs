@@ -132,7 +132,7 @@ impl State {
             self.could_be_set.iter().flat_map(|could| &could.changes).collect();
         for Change { variable, before, set, held, .. } in &self.set {
             let until = if *held { ", until inrush tune --restore" } else { "" };
-            // What could be set is not what was set.
+            // The value now, where it is neither the one before nor the load's.
             let is_other =
                 |change: &&&Change| change.variable == *variable && change.before != *before;
             let now = possible.iter().find(is_other);

@@ -154,7 +154,8 @@ fn a_table_that_keeps_its_keys_beside_a_backup_is_not_published() {
     resume(&child);
     scene.session.exec("DELETE FROM d.t WHERE id = 1").unwrap();
     scene.session.exec("UNLOCK INSTANCE").unwrap();
-    finish(child).refused(1, &["nothing was loaded: d.c: ", "load again when that lock is released"]);
+    finish(child)
+        .refused(1, &["nothing was loaded: d.c: ", "load again when that lock is released"]);
     assert_eq!(scene.rows("d.c"), 0);
     assert_eq!(tables(&mut scene.session, "d"), ["c", "t"]);
     run(&mut load(&scene)).refused(1, &["refer with foreign key `f`"]);

@@ -85,7 +85,7 @@ impl Destination {
     }
 
     fn append(&mut self, options: &LoadOptions) {
-        // What is judged at the end must not be in before.
+        // Rows that are judged at the end must not be in before.
         if options.atomic || options.rows.rejects_max_percent.is_some() {
             self.method = Method::Transaction;
             self.why = format!(

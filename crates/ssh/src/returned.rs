@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use disk::output::{self, NewFile};
 use disk::returned::Sender;
 
-/// What no line of a message begins with: control characters of messages are shown as words.
+/// The first character of a part. No line of a message begins with it, since control characters of messages are shown as words.
 const MARK: char = '\u{1}';
 /// Bytes of a part.
 const PART_BYTES: usize = 64 << 10;
-/// What such files are for.
+/// The word for these files where files are counted by their use.
 const WHAT: &str = "returned";
 
 /// A file that the load is to write on this machine.

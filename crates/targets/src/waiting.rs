@@ -121,7 +121,7 @@ impl Patience {
                 }
                 Err(self.timed_out(session, holders))
             }
-            // Of a turn, of which there are more.
+            // One turn of several, which together last as long as the user says.
             Err(Error::LockWait { target, holders, .. }) => {
                 Err(Error::LockWait { target, seconds: self.wait.as_secs(), holders })
             }

@@ -146,7 +146,7 @@ impl Error {
 }
 
 impl Error {
-    /// What helps after an error of the server that has no advice of its own.
+    /// The remedy for an error of the server that has no advice of its own.
     fn remedy(&self) -> String {
         match self {
             Error::Server(error) if error.errno() == Some(ER_ROW_IS_REFERENCED) => format!(

@@ -105,7 +105,7 @@ fn a_dump_that_ends_inside_a_statement_says_so() {
     for whole in ["SELECT 1", "CREATE TABLE t (a INT)\n", "INSERT INTO t VALUES (1),(2)"] {
         read(whole).unwrap();
     }
-    // Whoever says that the dump is cut has what there is.
+    // A reader that is told that the dump is cut gives what there is.
     read_with(&format!("{client}SELECT 1"), true).unwrap();
 }
 
