@@ -69,14 +69,16 @@ fi
 
 # A man page of each command; a command with commands has one of each.
 pages() {
-    name=$(printf '%s' "inrush $*" | tr ' ' -)
+    name=$(echo inrush "$@" | tr ' ' -)
     # shellcheck disable=SC2086
     $run "$bin/inrush" help "$@" --man >"$man/$name.1"
-    for command in $(sed -n '/^\.SH Commands/,/^\.SH /s/^\.B \([a-z-]*\)$/\1/p' "$man/$name.1"); do
+    # Names of commands alone are printed in bold without capitals and backslashes.
+    for command in $(sed -n 's/^\.B \([a-z-]*\)$/\1/p' "$man/$name.1"); do
         (pages "$@" "$command")
     done
 }
 pages
+[ -s "$man/inrush-jobs-list.1" ] || fail "the man page of inrush jobs names no command list"
 gzip -9n "$man"/*.1
 complete() { mkdir -p "$(dirname "$root/$2")" && $run "$bin/inrush" completions "$1" --with-tables >"$root/$2"; }
 complete bash usr/share/bash-completion/completions/inrush

@@ -19,7 +19,9 @@ expect 'rows of the .deb' "$(as_user "inrush sandbox sql 'SELECT COUNT(*) FROM d
 as_user "inrush export demo.orders -o orders.parquet && inrush load orders.parquet --into demo.again --create"
 expect 'rows of the export' "$(as_user "inrush sandbox sql 'SELECT COUNT(*) FROM demo.again'" | tail -n 1)" "$rows"
 as_user 'inrush sandbox stop'
-[ -s /usr/share/man/man1/inrush-load.1.gz ] || { echo 'no man page of load' >&2; exit 1; }
+for page in inrush inrush-load inrush-jobs-list; do
+    [ -s "/usr/share/man/man1/$page.1.gz" ] || { echo "no man page $page" >&2; exit 1; }
+done
 bash -n /usr/share/bash-completion/completions/inrush
 
 apt install --yes --no-install-recommends python3-venv

@@ -194,4 +194,20 @@ mod tests {
             }
         });
     }
+
+    /// packaging/build.sh writes a man page for each of these lines.
+    #[test]
+    fn man_pages_name_commands_in_lines_that_nothing_else_has() {
+        every(&mut |command| {
+            let manual = Page::of(command, Extent::All).manual();
+            let bold = manual.lines().filter_map(|line| line.strip_prefix(".B "));
+            let is_name = |term: &&str| term.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+            let mut found: Vec<&str> = bold.filter(is_name).collect();
+            let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
+            let mut expected: Vec<&str> = shown.map(Command::get_name).collect();
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{manual}");
+        });
+    }
 }
