@@ -72,7 +72,7 @@ pages() {
     name=$(echo inrush "$@" | tr ' ' -)
     # shellcheck disable=SC2086
     $run "$bin/inrush" help "$@" --man >"$man/$name.1"
-    # Names of commands alone are printed in bold without capitals and backslashes.
+    # Only names of commands are printed in bold without capitals and backslashes.
     for command in $(sed -n 's/^\.B \([a-z-]*\)$/\1/p' "$man/$name.1"); do
         (pages "$@" "$command")
     done

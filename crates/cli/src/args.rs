@@ -68,7 +68,7 @@ impl Cli {
         mut arguments: Vec<OsString>,
         expand: impl FnOnce(Vec<OsString>) -> Result<Vec<OsString>, Failure>,
     ) -> Result<Cli, Failure> {
-        // Behind a command it is the host.
+        // Alone, -h is help; behind a command, it names the host.
         if let [_, only] = &mut arguments[..]
             && only == "-h"
         {

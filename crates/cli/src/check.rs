@@ -42,7 +42,7 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into, watch: &Watch) -> Resul
 
 /// The reports of several tables.
 #[derive(Serialize)]
-struct SeveralChecked {
+struct SeveralCheckReport {
     database: String,
     tables: Vec<CheckReport>,
 }
@@ -59,7 +59,7 @@ fn several(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, Failure
         let keys = report.not_judged.iter_mut().find(|what| what.starts_with("foreign keys, "));
         if let Some(keys) = keys.filter(|_| has_others) {
             *keys =
-                "foreign keys, because rows of other files of the command may be meant".to_owned();
+                "foreign keys, because parent rows may be in other files of the command".to_owned();
         }
         reports.push(report);
     }
@@ -69,7 +69,7 @@ fn several(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, Failure
         bytes: Some(reports.iter().map(|report| report.bytes).sum()),
         rejected: reports.iter().map(|report| report.bad_rows).sum(),
     });
-    let all = SeveralChecked { database: database.to_owned(), tables: reports };
+    let all = SeveralCheckReport { database: database.to_owned(), tables: reports };
     print::result(args, &all, |mut out| {
         all.tables.iter().try_for_each(|report| show(&mut out, report))
     })?;

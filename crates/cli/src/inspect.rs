@@ -23,8 +23,8 @@ use page::print_page;
 use words::fill_percent;
 
 /// Why a sound table may look broken.
-const OPEN: &str = "a server that has the table open keeps pages of it in memory; the file is whole after FLUSH TABLES .. FOR \
-                    EXPORT, or when the server has stopped";
+const IN_MEMORY: &str = "a server that has the table open keeps pages of it in memory; the file is whole after \
+                         FLUSH TABLES .. FOR EXPORT, or when the server has stopped";
 /// Violations printed; a broken file can have millions.
 const VIOLATIONS_MAX: usize = 20;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8, Failure> {
     let name = args.file.display();
     let unreadable = |error: &dyn std::fmt::Display| Failure::failed(format!("{name}: {error}"));
     let broken =
-        |error: &dyn std::fmt::Display| Failure::failed(format!("{name}: {error}; {OPEN}"));
+        |error: &dyn std::fmt::Display| Failure::failed(format!("{name}: {error}; {IN_MEMORY}"));
     let source =
         File::open(&args.file).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     let metadata = source.metadata().map_err(|error| unreadable(&error))?;
@@ -175,7 +175,7 @@ impl Inspected {
                 field.column, field.index, field.collation
             )?;
         }
-        let open = (count > 0).then(|| OPEN.to_owned());
+        let open = (count > 0).then(|| IN_MEMORY.to_owned());
         report.notes.iter().chain(&open).try_for_each(|note| writeln!(out, "  note: {note}"))
     }
 }

@@ -234,8 +234,8 @@ fn clean(
             match job.has_added() {
                 true => writeln!(
                     out,
-                    "job {name} has added rows to {target}; the command of the job loads the rest while a table \
-                     _inrush_ledger_.. beside {target} lists these rows"
+                    "job {name} has added rows to {target}; the same command adds the rest, as long as the table \
+                     _inrush_ledger_.. beside {target} exists"
                 ),
                 false => {
                     writeln!(out, "the next load into {target} removes leftovers of job {name}")

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &LoadArgs, via: &str) -> Result<u8, Failure> {
     let address = Address::parse(via).map_err(|wrong| Failure::usage(format!("--via {wrong}")))?;
     if args.job.is_some() {
         return Err(Failure::usage(format!(
-            "--via does not send job files (-c); type its options, or run inrush on {address}"
+            "--via does not send job files (-c); type the options of the job file, or run inrush on {address}"
         )));
     }
     if matches!(connect::into(&args.into)?, Into::Database(_)) {

@@ -144,7 +144,7 @@ fn a_pipe_is_guessed_as_a_file_is() {
         let sums = "SELECT COUNT(*), SUM(id), MIN(day), MAX(name) FROM t";
         assert_eq!(desk.rows(sums), ["40000|800020000|2026-12-31|a;9999"], "{path}");
     }
-    // Packed, and to compare.
+    // Compressed; then checked and compared.
     let mut packed = Vec::new();
     let mut gzip = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::fast());
     gzip.write_all(text.as_bytes()).unwrap();

@@ -267,7 +267,7 @@ fn a_load_with_an_expression_goes_on() {
     assert_eq!(growing.desk.rows("SELECT COUNT(DISTINCT run) FROM t"), ["2"]);
 }
 
-/// The ledger goes with the end of the load, whoever comes to that: an account with other journals, too.
+/// The load that ends drops the ledger, also if it runs under an account with other journals.
 #[test]
 fn rows_that_another_account_has_loaded_are_not_added_again() {
     let Some(mut growing) = Growing::new("stream", "") else { return };
@@ -286,7 +286,7 @@ fn rows_that_another_account_has_loaded_are_not_added_again() {
     growing.add("").done();
     let rows = growing.desk.rows("SELECT COUNT(*), COUNT(DISTINCT id) FROM t");
     assert_eq!(rows, [format!("{}|{}", 2 * ROWS + 100, ROWS + 100)]);
-    // One that has added nothing is begun again.
+    // A job that has added nothing begins again.
     growing.reset();
     let killed = growing.add("ledger.opened=kill");
     assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");

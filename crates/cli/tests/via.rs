@@ -109,7 +109,7 @@ fn files_of_a_load_are_written_on_this_machine() {
     }
     assert!(read("page.html").ends_with("</html>\n"));
     assert!(read("x.prom").contains("inrush_exit_status{") && read("x.prom").contains(" 3\n"));
-    // Files that are there are replaced, also by a load that fails and by one that loads nothing.
+    // Existing files are replaced, also by a dry run and by a load that fails.
     machine.desk.home.file("in.csv", "1,a\ny,b\n");
     for (more, code) in [(&["--dry-run"][..], 3), (&[], 1)] {
         let options = ["--no-guess", "--mode", "replace", "--rejects", "bad.csv"];
@@ -119,7 +119,7 @@ fn files_of_a_load_are_written_on_this_machine() {
     }
     let names = fs::read_dir(&home).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(names.map(|name| name.into_string().unwrap()).all(|name| !name.ends_with(".part")));
-    // One that cannot be written stops the load, and says so.
+    // A file that cannot be written stops the load, and the error names the file.
     fs::remove_file(home.join("bad.csv")).unwrap();
     let script = format!(
         "rm -f {0}/bad.csv; mkdir {0}/bad.csv; exec {1} \"$@\"",

@@ -12,7 +12,7 @@ pub enum ColumnMatching {
     /// By name; all files have the same columns.
     #[default]
     ByName,
-    /// By name; all files have the columns that the table has, too.
+    /// By name; a file may lack columns that the table lacks, too.
     ByNameOfTable,
     /// By name; a column that a file lacks is NULL in its rows.
     ByNameOrNull,

@@ -175,8 +175,8 @@ impl Shared {
         Ok(file)
     }
 
-    /// Opens the files that are no pipes, several at a time, of which a few stay open. Gives the memory that reading
-    /// one of them takes at most.
+    /// Opens the files that are no pipes, several at a time; a few stay open. Gives the most memory that reading one of
+    /// them takes.
     ///
     /// Errors: as [`Shared::open`].
     pub(crate) fn open_all(&self) -> Result<u64> {
@@ -203,7 +203,7 @@ impl Shared {
         Ok(self.each_of(&indexes, bytes)?.into_iter().max().unwrap_or_default())
     }
 
-    /// Work on each of some files, several at a time.
+    /// The results of work on these files, several at a time.
     fn each_of<R: Send>(
         &self,
         indexes: &[u32],
@@ -216,7 +216,7 @@ impl Shared {
         at_once(threads, indexes, work, failed)
     }
 
-    /// The file of this index among those that are open; else there is room for it among them then.
+    /// The file of this index, if it is open. If it is not, makes room for one more open file.
     fn known(&self, open: &mut Vec<(u32, Arc<OpenFile>)>, index: u32) -> Option<Arc<OpenFile>> {
         let known = open.iter().find(|(at, _)| *at == index).map(|(_, file)| Arc::clone(file));
         while known.is_none() && open.len() >= self.open_max() {
@@ -239,7 +239,7 @@ impl Shared {
         Ok(OpenFile::new(file, columns))
     }
 
-    /// The columns of a file that some of the input's are, as [`OpenFile::columns`].
+    /// The places of some of the input's columns in a file, as [`OpenFile::columns`].
     ///
     /// Errors: a column that it lacks and may not lack.
     pub(crate) fn columns_of(
@@ -260,7 +260,7 @@ impl Shared {
         }
     }
 
-    /// Checks that files which are no pipes have some of the input's columns.
+    /// Checks that all files, pipes left out, have these columns of the input.
     ///
     /// Errors: a file that lacks one of them.
     pub(crate) fn check_columns(&self, of_input: &[usize]) -> Result<()> {

@@ -63,7 +63,7 @@ impl Hold<'_, '_> {
         old.set(table).map_err(|_| Error::Internal("a table was locked twice".to_owned()))
     }
 
-    /// Refuses a build of all partitions where that may not be.
+    /// Refuses a merge that has to build all partitions, if it cannot.
     fn check_all_partitions(&self, build: &Build<'_>) -> Result<(), Error> {
         if let Some(why) = self.prepared.one_partition {
             return Err(Error::NotMerged(format!(
@@ -114,8 +114,8 @@ impl Hold<'_, '_> {
     }
 }
 
-/// True if MySQL exchanges a partition with no table but one that was altered instantly as the target was
-/// (error 1731).
+/// True if the target was altered instantly. MySQL exchanges its partitions only with tables that were altered in the
+/// same way (error 1731).
 fn has_versions(export: &Export) -> Result<bool, Error> {
     for file in &export.files {
         if Cfg::parse(&file.cfg)?.is_altered() {

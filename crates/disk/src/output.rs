@@ -104,7 +104,7 @@ pub fn sync_name(path: &Path, what: &'static str) -> io::Result<()> {
 pub struct NewFile {
     folder: Folder,
     name: OsString,
-    /// The name until then; empty behind it.
+    /// The temporary name; empty when the file has its own.
     made: OsString,
     file: File,
     what: &'static str,
@@ -131,7 +131,7 @@ impl NewFile {
         &mut self.file
     }
 
-    /// Gives it its name. Not durable.
+    /// Gives the file its name. The name is not durable yet ([`sync_name`]).
     ///
     /// Errors: the system's.
     pub fn take_name(mut self) -> io::Result<()> {

@@ -32,7 +32,7 @@ pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Er
     Ok((memory, source))
 }
 
-/// Memory for reading the files of a load that has so much in all, in bytes.
+/// Bytes of memory for reading the files of a load that has `memory_bytes_max` in all.
 ///
 /// Errors: as [`open_files`].
 pub fn held_bytes(options: &LoadOptions, memory_bytes_max: u64) -> Result<u64, Error> {

@@ -213,7 +213,7 @@ impl<S: Sink> Visit for Taking<'_, S> {
     }
 }
 
-/// Reads the first rows of a source, which is at its start then as before, until `take` says that it was enough.
+/// Reads the first rows of a source until `take` gives false, then restarts the source.
 pub fn read_start(
     source: &mut dyn Source,
     interrupt: &Interrupt,

@@ -321,7 +321,7 @@ impl Cfg {
         }
     }
 
-    /// The bytes of the file; those of a table without dropped columns.
+    /// The bytes of the file. Dropped columns are left out.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put_u32(

@@ -38,7 +38,7 @@ pub const TRX_ID_AND_ROLL_PTR: [u8; TRX_ID_BYTES + ROLL_PTR_BYTES] =
 pub const MIN_RECORD: u8 = 0x10;
 /// Info bit: deleted, not yet purged (`REC_INFO_DELETED_FLAG`).
 pub const DELETED: u8 = 0x20;
-/// Info bit: MySQL: the number of the row's version is before the header.
+/// Info bit of MySQL: the version of the row is before the header.
 pub(crate) const VERSIONED: u8 = 0x40;
 
 /// Most fields of a record (`REC_MAX_N_FIELDS`).
@@ -123,7 +123,7 @@ impl RecordShape {
         }
     }
 
-    /// Shape of new records of the clustered index of a table that may have others.
+    /// Shape of new records of a clustered index whose old records may have other shapes.
     ///
     /// Errors: as of [`RecordShape::leaf`].
     pub fn new_rows(cfg: &Cfg, clustered: &CfgIndex) -> Result<RecordShape> {

@@ -225,7 +225,7 @@ fn rows_of_several_versions_break_no_rule() {
     }
 }
 
-/// Such rows, of before 8.0.29, say how many fields they have, and those before have fewer than others.
+/// MySQL before 8.0.29 wrote the number of fields into rows; rows from before the ALTER TABLE have fewer fields.
 #[test]
 fn a_column_with_a_default_and_no_version_is_refused() {
     let mut old = Cfg::parse(MYSQL_CFG).unwrap();

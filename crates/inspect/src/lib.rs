@@ -1,4 +1,4 @@
-//! A tablespace as people look at it: sums over the file, or one page in full.
+//! A tablespace for people to read: totals of the file, or one page in full.
 //!
 //! Data only; the command line prints it. Names of fields are the server's.
 #![forbid(unsafe_code)]

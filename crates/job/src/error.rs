@@ -16,11 +16,11 @@ use crate::position::{Position, RefusedRow};
 use crate::report::Report;
 
 use self::words::{
-    added, also_bad, before, by, kept_in, mebibytes, no_rows, none, not_tolerated, of_which,
-    unfinished,
+    added, also_bad, by, kept_in, mebibytes, no_rows, none, not_tolerated, of_which,
+    state_of_tables, unfinished,
 };
 
-/// Everything that ends a load. The target is as it was before, whatever the variant.
+/// Everything that ends a load. [`Error::leaves_tables_as_before`] tells if the tables are unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -424,7 +424,7 @@ pub enum Error {
         others: Vec<String>,
     },
     /// One of several tables that were loaded one after the other was not.
-    #[error("{table}: {error}; {}", before(table, error, done))]
+    #[error("{table}: {error}; {}", state_of_tables(table, error, done))]
     Each {
         /// `database.table`.
         table: String,

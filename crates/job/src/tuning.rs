@@ -27,7 +27,7 @@ pub struct TuningReport {
 }
 
 impl Tuning {
-    /// Sets what the options of a load of these files ask for, of what matters to this path.
+    /// Sets the variables that the options of a load of these files ask for, and that matter to its path.
     pub fn of_load(
         connect: &ConnectOptions,
         options: &LoadOptions,
@@ -40,13 +40,13 @@ impl Tuning {
         if path == LoadPath::Direct {
             return Tuning::default();
         }
-        let bytes = files.iter().map(|file| plain_bytes(file)).sum::<Option<u64>>();
+        let bytes = files.iter().map(|file| uncompressed_bytes(file)).sum::<Option<u64>>();
         let bytes = bytes.filter(|_| !files.is_empty());
         let state_dir = &options.state_dir;
         Tuning::begin(connect, &Wish { class, path, bytes, state_dir, what })
     }
 
-    /// Sets what is wished for; a load goes on without it where that cannot be done.
+    /// Sets the variables of a wish. A load goes on without them if they cannot be set.
     pub fn begin(connect: &ConnectOptions, wish: &Wish<'_>) -> Tuning {
         match Tuned::begin(connect, wish) {
             Ok(tuned) => Tuning { tuned: Some(tuned), warnings: Vec::new() },
@@ -122,7 +122,7 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Vec<String> {
 
 /// Size of a file, if that tells the number of rows: a pipe's, a folder's and an archive's does
 /// not.
-pub fn plain_bytes(file: &Path) -> Option<u64> {
+pub fn uncompressed_bytes(file: &Path) -> Option<u64> {
     let bytes = remote::plain_bytes(file)?;
     let is_plain = FileSource::compression(file).is_ok_and(|kind| kind.is_none());
     is_plain.then_some(bytes)

@@ -210,7 +210,7 @@ fn make(
     }
 }
 
-/// The server does not create a table.
+/// The error of a table that the server did not create.
 fn refused(name: &TableName, error: server::Error) -> Error {
     match error {
         error @ server::Error::LockWait { .. } => error.into(),

@@ -24,7 +24,7 @@ const LOOK_BYTES: u64 = 1 << 20;
 pub struct FileGuess {
     /// The guess that has the dialect; none if that of the options fits.
     pub dialect: Option<Sniffed>,
-    /// The file is no delimited text: the sentence that says so.
+    /// The sentence that the file is no delimited text; none if it is.
     pub other_format: Option<String>,
     /// The first line names columns of the table.
     pub header: bool,
@@ -58,7 +58,7 @@ fn may_be_guessed(options: &LoadOptions) -> bool {
     !options.input.kind().is_ok_and(|kind| kind.is_some())
 }
 
-/// Has the load read its pipes from the bytes on that the guess reads.
+/// Keeps the pipes of a load, which reads the bytes of the guess once more.
 fn keep_pipes(options: &mut LoadOptions) {
     let InputOptions { files, kept, .. } = &mut options.input;
     let pipes = files.iter().filter(|file| remote::plain_bytes(file).is_none());

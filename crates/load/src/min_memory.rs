@@ -7,7 +7,7 @@ use schema::Table;
 
 use crate::estimate::Estimate;
 
-/// Steps to a memory that is enough for itself. Reading takes a small part of it, so that the steps become small at once.
+/// Most rounds of [`of_files`]. Reading takes a small part of memory, so the rounds converge fast.
 const ROUNDS_MAX: usize = 6;
 
 /// The least memory of a load by `path`, of which `reading_bytes` are for unpacking the input.
@@ -32,8 +32,8 @@ pub(crate) fn least(
     }
 }
 
-/// The least memory of a load of files, for which `least` gives it by the bytes for reading them: `held_bytes` with
-/// the load's own memory, and others with other memory.
+/// The least memory of a load of files. `least` gives it by the bytes for reading, which depend on the memory
+/// themselves: they are `held_bytes` with that of the options.
 pub(crate) fn of_files(
     options: &LoadOptions,
     held_bytes: u64,
@@ -42,7 +42,7 @@ pub(crate) fn of_files(
     let held = |memory_bytes: u64| input::held_bytes(options, memory_bytes).ok();
     let mut found = least(held_bytes);
     if held(options.limits.memory_bytes_max) != Some(held_bytes) {
-        // The source is not of the files as they are.
+        // The source reads something else than these files.
         return found;
     }
     for _ in 0..ROUNDS_MAX {

@@ -44,7 +44,7 @@ pub fn open(text: &str) -> Result<Vec<PathBuf>, String> {
     open_each(&found)
 }
 
-/// Opens the objects that are named by themselves, several at a time, for who opens all one after the other next.
+/// Opens the objects among these URLs that are no patterns, several at a time. [`open`] finds them open then.
 ///
 /// Errors: as [`open`].
 pub fn open_all(texts: &[&str]) -> Result<(), String> {

@@ -142,7 +142,7 @@ pub fn replay(
 fn tuning(connect: &ConnectOptions, options: &ReplayOptions) -> Tuning {
     let Some(class) = options.tune else { return Tuning::default() };
     let what = format!("replay of {}", options.dump.display());
-    let (path, bytes) = (LoadPath::Stream, tuning::plain_bytes(&options.dump));
+    let (path, bytes) = (LoadPath::Stream, tuning::uncompressed_bytes(&options.dump));
     Tuning::begin(connect, &Wish { class, path, bytes, state_dir: &options.state_dir, what: &what })
 }
 

@@ -66,7 +66,7 @@ pub struct Report {
     pub barriers: u64,
     /// Statements left out by `--tables`, `--exclude` or `--into`.
     pub left_out: u64,
-    /// These and needless ones (LOCK TABLES), by kind.
+    /// Skipped statements by kind: those left out, and LOCK TABLES.
     pub skipped: BTreeMap<&'static str, u64>,
     /// Tables, in the order of the dump.
     pub tables: Vec<TableReport>,

@@ -43,7 +43,7 @@ pub(crate) struct ConnectionSetup<'a> {
     pub(crate) sender: Arc<SenderOptions>,
     /// Chunks that an earlier run has loaded; none if all is one transaction.
     pub(crate) resume: Option<&'a Resume>,
-    /// For the first rows that are in; none if nobody may see them yet.
+    /// Notes the first rows that are in; none if nobody sees them yet.
     pub(crate) added: Option<&'a AddedNote>,
     /// The file that gets the rows in place of the server.
     pub(crate) file: Option<&'a ImportFile>,

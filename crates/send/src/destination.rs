@@ -43,9 +43,9 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Looks at the target, which gets its rows in such a way together with other tables. Changes nothing.
+    /// Chooses where the rows of the target go, loaded `with_others` or alone. Changes nothing.
     ///
-    /// Errors: the inner one is the sentences of what keeps every way from the target.
+    /// Errors: the server's; the inner one is the reasons, in sentences, against every method.
     pub fn choose(
         target: &mut Lock,
         options: &LoadOptions,

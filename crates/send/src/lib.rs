@@ -121,7 +121,7 @@ pub struct RowLoad<'a> {
     connect: &'a ConnectOptions,
     destination: Destination,
     resume: Option<Resume>,
-    /// For the first rows that are in the table itself, chunk by chunk.
+    /// Notes the first rows in the table itself; only for appends chunk by chunk.
     added: Option<AddedNote>,
     /// The file that gets the rows, and the sessions' `sql_mode` in which TiDB reads it.
     file: Option<(ImportFile, String)>,
@@ -142,7 +142,7 @@ struct Done {
 }
 
 impl<'a> RowLoad<'a> {
-    /// Sends nothing yet.
+    /// A load that has sent nothing yet.
     pub fn new(
         prepared: &'a Prepared<'a>,
         connect: &'a ConnectOptions,

@@ -332,10 +332,10 @@ fn refuse_without_ledger(target: &mut Lock, options: &LoadOptions) -> Result<(),
     }
     let (name, ledger, jobs) = (&target.table.name, &target.names.ledger, jobs.join(" "));
     Err(Error::Usage(format!(
-        "job {newest} of this command was interrupted after it had added rows to {name}, and the table {ledger}, \
-         which listed these rows, is gone. Another account or computer may have loaded the rest, or somebody dropped \
-         the table: look which rows are in {name}. To add all rows of the input, run inrush jobs clean {jobs}, and \
-         this command again"
+        "job {newest} of this command was interrupted after it had added rows to {name}. The table {ledger}, which \
+         listed these rows, is gone: another account or computer has loaded the rest, or somebody dropped the table. \
+         Check which rows are in {name}. To add all rows of the input, run inrush jobs clean {jobs}, then this \
+         command again"
     )))
 }
 

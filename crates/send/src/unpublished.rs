@@ -63,9 +63,9 @@ impl Uncommitted {
     }
 }
 
-/// Rows that were added, each chunk by its own transaction.
+/// The end of rows that were added, each chunk by its own transaction.
 impl Ledger {
-    /// How their end is published. `is_known` says whether the same command would find it in a journal.
+    /// Publishes that the last chunk is in. `is_known`: the same command would find that in a journal.
     pub fn last_chunk<'t>(&'t self, target: &'t mut Lock, is_known: bool) -> impl Publish + 't {
         LastChunk { ledger: self, target, is_known }
     }

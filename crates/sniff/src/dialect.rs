@@ -49,20 +49,22 @@ pub(super) fn ending(path: &Path) -> Option<String> {
 }
 
 /// The first lines of the first file, behind those that are skipped.
-struct Tried<'a> {
+struct FirstLines<'a> {
+    /// With the skipped lines.
     bytes: &'a [u8],
     lines: Lines,
+    /// Without them.
     text: &'a [u8],
 }
 
-impl Tried<'_> {
-    fn of(start: &Part, skip_lines: u64) -> Tried<'_> {
+impl FirstLines<'_> {
+    fn of(start: &Part, skip_lines: u64) -> FirstLines<'_> {
         let whole = start.is_end && start.bytes.len() <= TRIED_BYTES;
         let bytes = &start.bytes[..start.bytes.len().min(TRIED_BYTES)];
         let lines = Lines::of(bytes);
         let text = skip(bytes, skip_lines, lines);
         let text = if whole { text } else { whole_lines(text, lines) };
-        Tried { bytes, lines, text }
+        FirstLines { bytes, lines, text }
     }
 }
 
@@ -78,7 +80,7 @@ pub(super) fn guess(
         return Guess { has_one_column: true, ..tab(false, Lines::Lf) };
     };
     separated(sample, skip_lines, separator, ending, notes).unwrap_or_else(|| {
-        let Tried { lines, text, .. } = Tried::of(start, skip_lines);
+        let FirstLines { lines, text, .. } = FirstLines::of(start, skip_lines);
         one_column(text, lines, ending, notes)
     })
 }
@@ -91,7 +93,7 @@ pub(super) fn separated(
     ending: Option<&str>,
     notes: &mut Vec<String>,
 ) -> Option<Guess> {
-    let Tried { bytes, lines, text } = Tried::of(sample.parts.first()?, skip_lines);
+    let FirstLines { bytes, lines, text } = FirstLines::of(sample.parts.first()?, skip_lines);
     let mut best: Option<(Candidate, Shape)> = None;
     let candidates = separator.map_or(SEPARATORS.to_vec(), |known| vec![known]);
     for separator in candidates {

@@ -348,7 +348,7 @@ fn overrule(sniffed: &mut Sniffed, wanted: &TableSettings) -> Result<(), Error> 
     Ok(())
 }
 
-/// The sentence that files are no delimited text, if they are none.
+/// The sentence that files are no delimited text; none if they are.
 pub fn other_format(options: &SniffOptions) -> Option<String> {
     let sample = options.sample().ok()?;
     check_format(&sample, options).err().map(|error| error.to_string())

@@ -49,7 +49,7 @@ fn names(sniffed: &Sniffed) -> Vec<&str> {
 
 /// Each separator was tried at lines without any, behind each number of titles: 2 MB of blank lines took 34 s.
 #[test]
-fn lines_without_separators_are_looked_at_once() {
+fn lines_without_separators_are_read_once() {
     for text in ["\n", "word\n", "12\n"] {
         let before = dialect::SHAPES.get();
         let sniffed = sniff_bytes(text.repeat(100).as_bytes());

@@ -8,7 +8,7 @@
 //! In reading order: `expand` names to paths, `stdin` what is none, `remote` objects on other machines, `input` files that must
 //! not change and pipes, `spool`
 //! what a pipe gave, `random` both at any place, `compression` and `decompress` archives, `encoding` UTF-16 and UTF-32, `text` all
-//! of these in a row, `ahead` on a thread, `stream` or not, `sample` parts of them to guess from, `at_once` several that are far away.
+//! of these in a row, `ahead` on a thread, `stream` or not, `sample` parts of them to guess from, `at_once` several at a time.
 
 pub(crate) mod ahead;
 pub(crate) mod at_once;

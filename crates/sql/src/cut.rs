@@ -12,7 +12,7 @@ use crate::tuples::{Next, Tuples};
 use crate::walk::{BlockMasks, Cursor, Stop, TupleSink, Walk};
 
 /// A tuple that the input ends in.
-const CUT_ROW: &str = "a row that the file ends in";
+const CUT_ROW: &str = "a row that the end of the file cuts off";
 
 /// Follows the text of a run as it comes, in a buffer that begins where a tuple may.
 #[derive(Clone, Debug)]

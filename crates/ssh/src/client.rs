@@ -198,7 +198,7 @@ fn exit_status(address: &Address, status: ExitStatus) -> Result<u8, Failure> {
 }
 
 fn outcome(address: &Address) -> String {
-    format!("`inrush jobs` on {address} tells if its rows are in the table")
+    format!("`inrush jobs` on {address} tells if the rows are in the table")
 }
 
 /// The refusal of a machine that said nothing.

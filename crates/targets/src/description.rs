@@ -27,7 +27,8 @@ pub fn write_out(session: &mut Session, table: &TableName, wait: Duration) -> Re
     let takes_turns = session.version().flavor == Flavor::MariaDb;
     if takes_turns && !session.lock_name(FLUSH_TURN, wait)? {
         let holder = session.lock_holder(FLUSH_TURN)?;
-        let holders = holder.map(|id| format!("connection {id} has the server write out a table"));
+        let holders =
+            holder.map(|id| format!("connection {id}, which runs FLUSH TABLES .. FOR EXPORT"));
         let (target, holders) = (table.to_string(), holders.into_iter().collect());
         return Err(Error::LockWait { target, seconds: wait.as_secs(), holders });
     }

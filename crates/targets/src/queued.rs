@@ -53,7 +53,7 @@ pub(super) fn wait_until_queued<T>(
     }
 }
 
-/// Waits until a connection does not run a statement any more that begins like this. False if it still does.
+/// Waits until a connection no longer runs a statement that begins with `like`. False if it does after `wait`.
 pub(super) fn wait_until_ended(
     observer: &mut Session,
     connection: u64,

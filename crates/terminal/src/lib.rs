@@ -35,7 +35,7 @@ pub fn out() -> Plain<StdoutLock<'static>> {
     Plain::new(std::io::stdout().lock())
 }
 
-/// The same for reports, in which values stand in lines.
+/// The same for reports: a line feed in a value begins no line.
 pub fn lines() -> Lines<StdoutLock<'static>> {
     Lines::new(std::io::stdout().lock())
 }

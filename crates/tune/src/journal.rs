@@ -153,7 +153,7 @@ impl Journal {
         let Some(last) = records.into_iter().next_back() else {
             let damaged = io::Error::new(
                 ErrorKind::InvalidData,
-                format!("it is damaged, so variables may be set that it listed; {DAMAGED}"),
+                format!("it is damaged, and variables that it listed may still be set; {DAMAGED}"),
             );
             return Err(self.failed("reading", JOURNAL)(damaged));
         };
@@ -227,7 +227,10 @@ mod tests {
         let text = std::fs::read(&path).unwrap();
         std::fs::write(&path, &text[..text.len() / 2]).unwrap();
         let error = journal.read().unwrap_err().to_string();
-        assert!(error.contains("it is damaged, so variables may be set"), "{error}");
+        assert!(
+            error.contains("it is damaged, and variables that it listed may still be set"),
+            "{error}"
+        );
         std::fs::write(&path, "{\n  \"changes\": []\n}\n").unwrap();
         let error = journal.read().unwrap_err().to_string();
         let refused = ": it is the tune journal of a different build of Inrush; restore the server's variables";

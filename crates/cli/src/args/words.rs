@@ -1,4 +1,4 @@
-//! Words of options, each with the value that it stands for.
+//! Words that options take, each with its value.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 

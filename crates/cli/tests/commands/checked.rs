@@ -89,7 +89,7 @@ fn the_files_of_a_folder_are_checked_each_for_its_table() {
     for part in [
         "customers: 2 rows, 1 of them bad",
         "orders: 1 row, nothing wrong",
-        "not checked: foreign keys, because rows of other files of the command may be meant",
+        "not checked: foreign keys, because parent rows may be in other files of the command",
     ] {
         assert!(told.out.contains(part), "{part}: {told:?}");
     }

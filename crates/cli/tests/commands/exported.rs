@@ -380,7 +380,7 @@ fn tables_of_every_shape_come_back_from_their_files_or_by_select() {
     let direct = ["--path", "direct", "--dialect", "csv"];
     let out = export(&desk, "t", "-", &direct);
     assert!(out.done().out.starts_with("1,8\n2,8\n3,7\n"), "{out:?}");
-    // A default value that is longer than a page: the reason is told, and the way that is taken.
+    // A default value is longer than a page: the error names the reason and the path that works.
     let long = "ADD COLUMN l TEXT DEFAULT (REPEAT('long', 5000)), ALGORITHM=INSTANT";
     if !desk.server.lacks("column with a long value that is added instantly") {
         desk.exec("CREATE TABLE l (a INT PRIMARY KEY) ENGINE=InnoDB");

@@ -141,7 +141,7 @@ fn a_lock_is_told_of_while_it_is_waited_for() {
     }
 }
 
-/// Another command's statement is on its way, as far as the server's lock tells.
+/// The named lock stands for another command that runs FLUSH TABLES .. FOR EXPORT.
 #[test]
 fn commands_take_turns_to_have_a_table_written_out() {
     let Some(server) = TestServer::start() else { return };
@@ -159,7 +159,7 @@ fn commands_take_turns_to_have_a_table_written_out() {
     };
     let mut other = server.connect().unwrap();
     other.exec("DO GET_LOCK('inrush_flush', 0)").unwrap();
-    let holder = format!("connection {} has the server write out a table", other.id());
+    let holder = format!("connection {}, which runs FLUSH TABLES .. FOR EXPORT", other.id());
     export((&server, &home), "direct", "1", "t.csv")
         .refused(1, &["was not locked within 1 s", &holder]);
     append().refused(1, &["no lock on", "within 1 s", &holder]);

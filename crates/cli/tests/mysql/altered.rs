@@ -9,7 +9,7 @@ use super::Scene;
 use crate::support::{Outcome, run};
 
 /// A table and its alterations; `{}` is its name.
-struct Life {
+struct AlteredTable {
     name: &'static str,
     create: &'static str,
     /// Statements in order. `seq` is a table of the numbers `n` from 1 to 3,000.
@@ -19,8 +19,8 @@ struct Life {
     line: fn(u32) -> String,
 }
 
-const LIVES: &[Life] = &[
-    Life {
+const ALTERED_TABLES: &[AlteredTable] = &[
+    AlteredTable {
         name: "columns added, dropped, added again and renamed",
         create: "CREATE TABLE {} (k VARCHAR(20) CHARACTER SET latin1, a INT NOT NULL, b INT, c VARCHAR(300), \
                  e ENUM('x','y'), s SET('p','q'), l LONGTEXT, h CHAR(5), PRIMARY KEY (k), KEY c (c(20)), UNIQUE KEY a (a))",
@@ -50,7 +50,7 @@ const LIVES: &[Life] = &[
             )
         },
     },
-    Life {
+    AlteredTable {
         name: "no key",
         create: "CREATE TABLE {} (x INT, y CHAR(9) CHARACTER SET latin1, z BINARY(3), KEY x (x))",
         steps: &[
@@ -62,7 +62,7 @@ const LIVES: &[Life] = &[
         columns: "x,w",
         line: |row| format!("{row}\t2021-02-03 04:05:06"),
     },
-    Life {
+    AlteredTable {
         name: "a key of a prefix, in ROW_FORMAT=COMPACT",
         create: "CREATE TABLE {} (c VARCHAR(30) NOT NULL, x CHAR(4), n INT NOT NULL, t MEDIUMTEXT, \
                  PRIMARY KEY (n, c(5) DESC), KEY c (c)) ROW_FORMAT=COMPACT",
@@ -74,7 +74,7 @@ const LIVES: &[Life] = &[
         columns: "c,n,t",
         line: |row| format!("new {row}\t{}\t{}", 10_000 + row, "u".repeat(row as usize * 100)),
     },
-    Life {
+    AlteredTable {
         name: "many nullable columns, and a key of text on three levels",
         create: "CREATE TABLE {} (k VARCHAR(700) CHARACTER SET latin1, n1 INT, n2 INT, n3 INT, n4 INT, n5 INT, n6 INT, n7 INT, \
                  pad VARCHAR(900), PRIMARY KEY (k), KEY n1 (n1))",
@@ -88,7 +88,7 @@ const LIVES: &[Life] = &[
         columns: "k,n1,n8",
         line: |row| format!("{row}{}\t\\N\t{row}", "q".repeat(600)),
     },
-    Life {
+    AlteredTable {
         name: "partitions",
         create: "CREATE TABLE {} (id INT NOT NULL AUTO_INCREMENT, w VARCHAR(60), x INT, PRIMARY KEY (id), KEY x (x)) \
                  PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (1000), \
@@ -101,7 +101,7 @@ const LIVES: &[Life] = &[
         columns: "later,id,x",
         line: |row| format!("{row}\t{}\t5", 5_000 + row),
     },
-    Life {
+    AlteredTable {
         name: "rows for several partitions",
         create: "CREATE TABLE {} (id INT NOT NULL, x INT, PRIMARY KEY (id)) PARTITION BY HASH (id) PARTITIONS 3",
         steps: &[
@@ -115,12 +115,12 @@ const LIVES: &[Life] = &[
     },
 ];
 
-/// Rows of a file.
+/// Rows of a loaded file.
 const LINES: u32 = 500;
 
-impl Life {
-    /// Makes the tables `a` and `b` alike.
-    fn live(&self, scene: &mut Scene) {
+impl AlteredTable {
+    /// Creates and alters the tables `a` and `b` in the same way.
+    fn create_both(&self, scene: &mut Scene) {
         for table in ["a", "b"] {
             scene.exec(&format!("DROP TABLE IF EXISTS {table}"));
             for sql in [&self.create].into_iter().chain(self.steps) {
@@ -144,7 +144,7 @@ fn append(scene: &mut Scene, file: &Path, columns: &str) -> Outcome {
     scene.load("b", file, &more)
 }
 
-/// A server that reads files, and has numbers.
+/// A server that may read files, with the table `seq`.
 fn scene() -> Option<Scene> {
     let mut scene = Scene::of(TestServer::mysql(vec!["--secure-file-priv=".to_owned()]))?;
     scene.exec(
@@ -170,7 +170,7 @@ fn same(scene: &mut Scene, what: &str) {
     assert!(check.len() == 1 && check[0].ends_with("|OK"), "{what}: {check:?}");
 }
 
-/// ALTER TABLEs since the table was made, in all its files.
+/// The row versions of a table, in all its files.
 fn versions(scene: &mut Scene, table: &str) -> String {
     scene.lines(&format!(
         "SELECT SUM(TOTAL_ROW_VERSIONS) FROM information_schema.INNODB_TABLES WHERE NAME = 'd/{table}' OR NAME LIKE 'd/{table}#p#%'"
@@ -192,31 +192,31 @@ fn export(scene: &Scene, table: &str, path: &str, format: &str) -> Vec<u8> {
 #[test]
 fn rows_are_merged_into_tables_that_were_altered_instantly() {
     let Some(mut scene) = scene() else { return };
-    for life in LIVES {
-        life.live(&mut scene);
-        assert_ne!(versions(&mut scene, "b"), "0", "{}", life.name);
-        same(&mut scene, life.name);
-        life.append(&mut scene, 0).done();
-        assert_eq!(versions(&mut scene, "b"), "0", "{}", life.name);
-        same(&mut scene, &format!("{}, merged", life.name));
-        // The new table is one like others.
+    for altered in ALTERED_TABLES {
+        altered.create_both(&mut scene);
+        assert_ne!(versions(&mut scene, "b"), "0", "{}", altered.name);
+        same(&mut scene, altered.name);
+        altered.append(&mut scene, 0).done();
+        assert_eq!(versions(&mut scene, "b"), "0", "{}", altered.name);
+        same(&mut scene, &format!("{}, merged", altered.name));
+        // The merged table can be altered instantly and merged again.
         for table in ["a", "b"] {
             scene.exec(&format!("ALTER TABLE {table} ADD COLUMN most INT NOT NULL DEFAULT 3 FIRST, ALGORITHM=INSTANT"));
-            let key = format!("CRC32({})", life.columns.split(',').next().unwrap());
+            let key = format!("CRC32({})", altered.columns.split(',').next().unwrap());
             scene.exec(&format!("UPDATE {table} SET most = most+1 WHERE {key}%3 = 0"));
             scene.exec(&format!("DELETE FROM {table} WHERE {key}%10 = 0"));
         }
-        same(&mut scene, &format!("{}, changed", life.name));
-        life.append(&mut scene, LINES).done();
-        same(&mut scene, &format!("{}, merged again", life.name));
+        same(&mut scene, &format!("{}, changed", altered.name));
+        altered.append(&mut scene, LINES).done();
+        same(&mut scene, &format!("{}, merged again", altered.name));
     }
 }
 
 #[test]
 fn a_merged_table_survives_a_restart_and_a_kill() {
     let Some(mut scene) = scene() else { return };
-    LIVES[0].live(&mut scene);
-    LIVES[0].append(&mut scene, 0).done();
+    ALTERED_TABLES[0].create_both(&mut scene);
+    ALTERED_TABLES[0].append(&mut scene, 0).done();
     for is_killed in [false, true] {
         match is_killed {
             true => scene.server.kill_9().unwrap(),
@@ -237,15 +237,15 @@ fn a_merged_table_survives_a_restart_and_a_kill() {
 #[test]
 fn tables_that_were_altered_instantly_are_exported_from_their_files() {
     let Some(mut scene) = scene() else { return };
-    for life in LIVES {
-        life.live(&mut scene);
+    for altered in ALTERED_TABLES {
+        altered.create_both(&mut scene);
         for format in ["csv", "jsonl"] {
             let [direct, select] =
                 ["direct", "select"].map(|path| export(&scene, "b", path, format));
             assert!(
                 sorted(&direct) == sorted(&select) && !direct.is_empty(),
                 "{}, {format}",
-                life.name
+                altered.name
             );
         }
     }

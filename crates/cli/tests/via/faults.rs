@@ -65,7 +65,7 @@ fn a_connection_that_ends_within_the_file_loads_no_row() {
     }
 }
 
-/// The bytes that were enough for a guess are not all of the file.
+/// The bytes that are enough for a guess are not taken for the whole file.
 #[test]
 fn a_connection_that_ends_within_a_guess_loads_no_row() {
     let Some(mut machine) = Machine::new() else { return };

@@ -1,6 +1,6 @@
 //! How the fields of a record lie in a table that was altered instantly.
 //!
-//! A record has a version, 0 if nothing says it, and the fields that are there in this version, in one order.
+//! Each record has a version, 0 if it carries none, and the fields of that version, in one order.
 
 use core::ops::Range;
 
@@ -22,8 +22,8 @@ pub(super) const INSTANT: u8 = 4;
 pub struct OldLayout {
     /// In the order of a record.
     pub(super) fields: Vec<OldField>,
-    /// How a record says its version.
-    pub(super) marks: Marks,
+    /// How its records say their version.
+    pub(super) mark: VersionMark,
     /// The last version.
     pub(super) version_max: usize,
     /// Which field each field of a new record is.
@@ -32,11 +32,11 @@ pub struct OldLayout {
 
 /// How a record says its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Marks {
-    /// MariaDB: by how many fields it has. Those before the first version are there in all.
-    Counts,
-    /// MySQL: by its number.
-    Numbers,
+pub(super) enum VersionMark {
+    /// MariaDB: by its number of fields. All records have the fields of version 0.
+    FieldCount,
+    /// MySQL: by the number of the version.
+    Number,
 }
 
 /// A field of an old record.
@@ -83,16 +83,16 @@ impl OldLayout {
     /// The version of the record at `origin`, and the end of its NULL bits.
     fn version(&self, page: &PageBytes, origin: usize) -> Option<(usize, usize)> {
         let mut at = origin.checked_sub(RECORD_HEADER)?;
-        let is_marked = match self.marks {
-            Marks::Counts => page.get(at + 2)? & 7 == INSTANT,
-            Marks::Numbers => page.get(at)? & VERSIONED != 0,
+        let is_marked = match self.mark {
+            VersionMark::FieldCount => page.get(at + 2)? & 7 == INSTANT,
+            VersionMark::Number => page.get(at)? & VERSIONED != 0,
         };
         if !is_marked {
             return Some((0, at));
         }
         at = at.checked_sub(1)?;
         let mut version = usize::from(page[at]);
-        if self.marks == Marks::Counts {
+        if self.mark == VersionMark::FieldCount {
             if version & 0x80 != 0 {
                 at = at.checked_sub(1)?;
                 version = usize::from(page[at]) << 7 | version & 0x7F;
@@ -151,7 +151,7 @@ impl OldLayout {
 }
 
 impl OldField {
-    /// The field that every record has of a column.
+    /// The field of a column, in records of all versions.
     pub(super) fn of(column: &CfgColumn, fixed_len: u32) -> OldField {
         OldField {
             fixed_len: fixed_len as usize,

@@ -4,7 +4,7 @@
 use crate::cfg::{Cfg, CfgField, CfgIndex};
 use crate::ids::PageNo;
 use crate::index_page::index_header;
-use crate::instant::layout::{Marks, OldField, OldLayout, places};
+use crate::instant::layout::{OldField, OldLayout, VersionMark, places};
 use crate::instant::{metadata, versions};
 use crate::leaves::{LeafPointers, corrupt};
 use crate::page::{fil_header, page_type};
@@ -60,8 +60,8 @@ impl OldLayout {
             return Err(corrupt(index.root, 0, "leaves", 0, "a leaf with the metadata"));
         };
         let version_max = fields.len() - core;
-        let (marks, places) = (Marks::Counts, places(index, (new, shape))?);
-        let mut layout = OldLayout { fields: Vec::new(), marks, version_max, places };
+        let (mark, places) = (VersionMark::FieldCount, places(index, (new, shape))?);
+        let mut layout = OldLayout { fields: Vec::new(), mark, version_max, places };
         metadata::read(source, first, fields, first_column, &mut layout)?;
         Ok(Some(layout))
     }

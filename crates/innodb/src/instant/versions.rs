@@ -3,7 +3,7 @@
 
 use crate::cfg::{Cfg, CfgColumn, CfgIndex, MySqlColumn, MySqlTable, NO_VERSION};
 use crate::error::Error;
-use crate::instant::layout::{Marks, OldField, OldLayout, places};
+use crate::instant::layout::{OldField, OldLayout, VersionMark, places};
 use crate::instant::metadata::SYSTEM_FIELDS;
 use crate::leaves::corrupt;
 use crate::record::RecordShape;
@@ -18,7 +18,8 @@ pub(super) fn read(
     (new, shape): (&Cfg, &RecordShape),
 ) -> Result<OldLayout, ReadError> {
     if mysql.has_counted_rows() || mysql.row_version == 0 {
-        let (what, seen) = ("ALGORITHM=INSTANT", "that of MySQL before 8.0.29".to_owned());
+        let (what, seen) =
+            ("the row format of ALGORITHM=INSTANT", "that of MySQL before 8.0.29".to_owned());
         let expected = "that of MySQL 8.0.29 and newer";
         return Err(Error::Unsupported { what, seen, expected }.into());
     }
@@ -47,7 +48,7 @@ pub(super) fn read(
     let places = places(index, (new, shape))?.iter().filter_map(place).collect();
     let fields = fields.into_iter().map(|(_, field, _)| field).collect();
     let version_max = mysql.row_version as usize;
-    Ok(OldLayout { fields, marks: Marks::Numbers, version_max, places })
+    Ok(OldLayout { fields, mark: VersionMark::Number, version_max, places })
 }
 
 fn field(column: &CfgColumn, more: &MySqlColumn, fixed_len: u32) -> OldField {

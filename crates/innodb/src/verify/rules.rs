@@ -109,7 +109,7 @@ impl TableRules {
         known: Option<(&Cfg, &CfgIndex)>,
         collations: Collations<'_>,
     ) -> IndexRules {
-        // Only a `.cfg` knows it of MySQL.
+        // Only the `.cfg` says it of a table of MySQL.
         let is_altered = match self.format {
             SpaceFormat::MariaDb => root.page_type == page_type::INSTANT,
             SpaceFormat::MySql => known.is_none_or(|(cfg, _)| cfg.is_altered()),

@@ -12,7 +12,7 @@ const ER_ROW_IS_REFERENCED: u16 = 1451;
 const NOT_BEGUN: u8 = 2;
 
 impl Error {
-    /// Exit status of the program: [`NOT_BEGUN`] or 1.
+    /// Exit status of the program: 2 when nothing was started, else 1.
     pub fn exit_status(&self) -> u8 {
         match self {
             Error::Usage(_)
@@ -57,7 +57,7 @@ impl Error {
             | Error::Each { .. } => false,
             Error::Usage(_) | Error::Unfit { .. } | Error::Memory { .. } => false,
             Error::Server(error) if server_status(error) == NOT_BEGUN => false,
-            // Where a mistake of ours ended the load, only its step knows.
+            // After a mistake of ours, only the step that failed knows.
             Error::Internal(_) => false,
             error => error.leaves_tables_as_before(),
         }
@@ -143,9 +143,7 @@ impl Error {
         };
         Error::Step { step, error: Box::new(self), state, clean }
     }
-}
 
-impl Error {
     /// The remedy for an error of the server that has no advice of its own.
     fn remedy(&self) -> String {
         match self {

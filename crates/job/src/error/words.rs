@@ -62,7 +62,7 @@ pub(super) fn also_bad(others: &[String]) -> String {
     }
 }
 
-pub(super) fn before(table: &str, error: &Error, done: &[Report]) -> String {
+pub(super) fn state_of_tables(table: &str, error: &Error, done: &[Report]) -> String {
     let names: Vec<&str> = done.iter().map(|report| report.target.as_str()).collect();
     let loaded = format!("already loaded: {}", names.join(", "));
     match error.leaves_table_unchanged() {

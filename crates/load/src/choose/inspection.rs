@@ -299,7 +299,7 @@ impl<'l> Survey<'l> {
         Decision { refused: choice.refused, facts: self.facts, ..Decision::default() }
     }
 
-    /// Takes facts and destination out of what is looked at.
+    /// The decision for a choice. Facts and destination move into it.
     fn decision(&mut self, choice: Choice, inspected: Inspected, least: MinMemory) -> Decision {
         let Choice { path, method, why, refused, estimate, notes, .. } = choice;
         let is_staged = !method.is_some_and(Method::sends_in_place);
@@ -322,7 +322,7 @@ impl<'l> Survey<'l> {
     /// generates, so a small table without values of its own is built: the table itself would go on at another
     /// number.
     fn inspected(&mut self, purpose: Purpose, source: &mut dyn Source) -> Result<Inspected, Error> {
-        // Several of them are looked at once more if they are not sent.
+        // Small tables of one command are inspected again if they are not sent by one transaction.
         if self.options.with_others == WithOthers::Small {
             return Inspected::without_order(self.target, self.options, source);
         }

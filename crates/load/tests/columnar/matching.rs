@@ -69,7 +69,7 @@ fn columns_that_a_file_lacks_are_null_in_its_rows() {
 }
 
 #[test]
-fn columns_that_no_table_has_may_be_missing_in_some_files() {
+fn columns_that_the_table_lacks_may_be_missing_in_some_files() {
     let Some(server) = Server::get() else { return };
     let mut db = server.database();
     let files = vec![

@@ -6,7 +6,7 @@ const POLYNOMIAL: u64 = 0x9a6c_9329_ac4b_c9b5;
 
 static TABLE: [u64; 256] = table();
 
-/// The checksum.
+/// The checksums that object_store asks for.
 #[derive(Clone, Copy, Debug)]
 pub enum CrcAlgorithm {
     /// CRC-64/NVME.

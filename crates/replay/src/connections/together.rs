@@ -105,7 +105,7 @@ impl Together {
         Ok(session.exec(&format!("XA START {}", self.name(number))).map(drop)?)
     }
 
-    /// The lock that a connection's connection holds as long as it lives.
+    /// The lock that a connection holds as long as it lives.
     fn connection_lock(&self, number: usize) -> String {
         let run = format!("{}\0{}", self.table, self.run);
         format!("inrush_{:016x}.{number}", digest(run.as_bytes()))

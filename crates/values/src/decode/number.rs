@@ -54,8 +54,8 @@ pub(super) fn push_first<const N: usize>(bytes: [u8; N], len: usize, out: &mut V
     out.truncate(end);
 }
 
-/// The same in a function of its own, in which the compiler sees how many bytes are written: of several calls in one
-/// function it makes one copy whose length varies.
+/// The same as a function that is not inlined: the compiler merges inlined calls in one function into one copy of
+/// varying length.
 #[inline(never)]
 pub(super) fn append_first<const N: usize>(bytes: [u8; N], len: usize, out: &mut Vec<u8>) {
     push_first(bytes, len, out);

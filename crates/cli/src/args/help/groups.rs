@@ -7,7 +7,7 @@ pub(super) struct Group {
     pub(super) options: &'static str,
 }
 
-/// Commands under one heading: the program's, and those of a command.
+/// Headings of the program's commands, each with the names of its commands.
 pub(super) const COMMAND_GROUPS: [(&str, &str); 5] = [
     ("Load files", "load plan check verify sniff job"),
     ("Dumps and exports", "replay export"),

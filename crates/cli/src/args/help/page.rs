@@ -10,7 +10,7 @@ use super::groups::{self, EXAMPLES, GROUPS};
 const COLUMNS: usize = 80;
 /// Column at which explanations begin, and the room that an option has before it.
 const INDENT: usize = 26;
-/// The same of commands, whose names are short.
+/// The same for commands, whose names are short.
 const COMMAND_INDENT: usize = 15;
 
 /// Options that a page has.
