@@ -23,12 +23,13 @@ use job::options::OnDuplicate;
 use job::progress::Stage;
 use job::steps::Steps;
 use targets::Direct;
+use targets::description::COUNTED_ROWS;
 use targets::export::Export;
 use values::Collation;
 
 use crate::attempt::RowsBuilt;
 use crate::build::Build;
-use crate::old::{Like, OldTable};
+use crate::old::{Like, OldTable, REWRITE};
 use crate::verify::Bounds;
 
 /// Part of the memory for runs that may be kept for old rows while new ones are read.
@@ -87,7 +88,11 @@ impl Hold<'_, '_> {
         let name = partition.and_then(|at| Some(partitions?[at].as_str()));
         let mut export = self.direct.export_target(name)?;
         failpoint::hit("export.held");
-        if name.is_some() && has_versions(&export)? {
+        let has_versions = has_versions(&export)?;
+        if has_versions && export.had_instant_columns()? {
+            return Err(Error::NotMerged(format!("{COUNTED_ROWS}; {REWRITE}")));
+        }
+        if name.is_some() && has_versions {
             self.check_all_partitions(build)?;
             (partition, export.files) = (None, self.direct.exported_files(None)?);
         }

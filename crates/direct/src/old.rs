@@ -19,6 +19,6 @@ mod replaced;
 mod table;
 
 pub(crate) use entries::OldEntries;
-pub(crate) use file::{Like, OldFile};
+pub(crate) use file::{Like, OldFile, REWRITE};
 pub(crate) use replaced::{Replaced, Replacing};
 pub(crate) use table::{OldSource, OldTable};

@@ -31,14 +31,16 @@ use innodb::value_reader::ValueReader;
 use job::progress::Progress;
 use schema::Table;
 use server::Session;
+use targets::description::{COUNTED_ROWS, had_instant_columns};
 use values::decode::{Decoder, Undecoded};
 
 use crate::columns::Columns;
 use crate::error::Error;
-use crate::held::Held;
+use crate::held::{Exported, Held};
 use crate::layout::Stored;
 use crate::options::ExportOptions;
 use crate::ordered::{Sink, Worker};
+use crate::select::DENIED;
 use crate::text::{Chunk, RowText};
 use crate::typed::{Contents, Rows};
 
@@ -98,6 +100,12 @@ impl Direct {
             Ok(held) => held,
             Err(reasons) => return Ok(Err(reasons)),
         };
+        if files.iter().any(|(cfg, ..)| Cfg::parse(cfg).is_ok_and(|cfg| cfg.is_altered()))
+            && let Some(reason) = counted_rows(session, &files)?
+        {
+            held.release()?;
+            return Ok(Err(vec![reason]));
+        }
         let mut spaces = Vec::with_capacity(files.len());
         for (cfg, file, path) in files {
             match Space::open(&cfg, SpaceFile { file, path }, table, (columns, how.0))? {
@@ -245,6 +253,18 @@ impl Space {
         let beside = [leaf.checked_sub(1), leaf.checked_add(1)];
         let beside = beside.map(|leaf| leaf.and_then(|leaf| self.leaves.get(leaf).copied()));
         check_links(page_no, page, beside).map_err(|error| unreadable(&self.file.path, error))
+    }
+}
+
+/// Why rows of altered files are not read from them, if MySQL before 8.0.29 altered them first.
+fn counted_rows(session: &mut Session, files: &[Exported]) -> Result<Option<String>, Error> {
+    let files = files.iter().map(|(_, file, path)| (file, path.as_path()));
+    match had_instant_columns(session, files) {
+        Ok(had) => Ok(had.then(|| COUNTED_ROWS.to_owned())),
+        Err(error) if error.errno().is_some_and(|errno| DENIED.contains(&errno)) => {
+            Ok(Some(error.to_string()))
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -1,18 +1,26 @@
 //! A table's file and its description (`.cfg`) as the server writes them for another server.
 
+use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
+use disk::File;
+use innodb::page::FilHeader;
 use schema::TableName;
 use server::error::{Error, Result};
 use server::session::{Done, Session};
 use server::version::Flavor;
 
 /// Named lock of the server: the turn to have a table written out.
-pub const FLUSH_TURN: &str = "inrush_flush";
+const FLUSH_TURN: &str = "inrush_flush";
 
 /// Server errors of a description that could not be written, which it tells as warnings: ER_CANT_CREATE_FILE,
 /// ER_IO_WRITE_ERROR.
 const ER_UNWRITTEN: [u16; 2] = [1004, 1811];
+
+/// Why rows of a table of MySQL are not read from its file.
+pub const COUNTED_ROWS: &str =
+    "MySQL before 8.0.29 added columns to the table by ALGORITHM=INSTANT";
 
 /// Has the server write out a table, and change nothing of its file until UNLOCK TABLES.
 ///
@@ -26,19 +34,50 @@ const ER_UNWRITTEN: [u16; 2] = [1004, 1811];
 pub fn write_out(session: &mut Session, table: &TableName, wait: Duration) -> Result<()> {
     let takes_turns = session.version().flavor == Flavor::MariaDb;
     if takes_turns && !session.lock_name(FLUSH_TURN, wait)? {
-        let holder = session.lock_holder(FLUSH_TURN)?;
-        let holders =
-            holder.map(|id| format!("connection {id}, which runs FLUSH TABLES .. FOR EXPORT"));
-        let (target, holders) = (table.to_string(), holders.into_iter().collect());
+        let (target, holders) = (table.to_string(), turn_holder(session)?);
         return Err(Error::LockWait { target, seconds: wait.as_secs(), holders });
     }
     let sql = format!("FLUSH TABLES {} FOR EXPORT", table.quoted());
     let written = session.exec(&sql).and_then(|done| check_described(session, &sql, &done));
-    let left = match takes_turns {
-        true => session.exec(&format!("DO RELEASE_LOCK('{FLUSH_TURN}')")).map(drop),
-        false => Ok(()),
-    };
-    written.and(left)
+    if !takes_turns {
+        return written;
+    }
+    // Others wait for it: an interrupt comes behind it, and a KILL that came too late for the statement is no end.
+    let _shield = session.options().interrupt.shield();
+    let release = format!("DO RELEASE_LOCK('{FLUSH_TURN}')");
+    let released = session.exec(&release).or_else(|_| session.exec(&release));
+    written.and(released.map(drop))
+}
+
+/// True if MySQL before 8.0.29 added columns by ALGORITHM=INSTANT to the table of these files. Its rows tell how many
+/// fields they have, and the description does not tell of such rows if the columns were dropped later.
+///
+/// Errors: a file that cannot be read; the server's, where the right PROCESS is missing.
+/// Source: MySQL 9.7, sql/dd/impl, storage/innobase/dict/dict0dd.cc, `dd_instant_columns_consistent`.
+pub fn had_instant_columns<'a>(
+    session: &mut Session,
+    files: impl IntoIterator<Item = (&'a File, &'a Path)>,
+) -> Result<bool> {
+    let mut spaces = String::from("0");
+    for (file, path) in files {
+        let mut header = [0; size_of::<FilHeader>()];
+        let read = file.read_exact_at(&mut header, 0);
+        read.map_err(|error| Error::io("reading", path, error))?;
+        let id = FilHeader::parse(&header).map(|header| header.space_id.get());
+        let _ = write!(spaces, ", {}", id.unwrap_or_default());
+    }
+    let rows = session.query(&format!(
+        "SELECT 1 FROM information_schema.INNODB_TABLES \
+         WHERE SPACE IN ({spaces}) AND INSTANT_COLS <> 0 LIMIT 1"
+    ))?;
+    Ok(!rows.is_empty())
+}
+
+/// Who has the turn, as a sentence.
+pub(crate) fn turn_holder(session: &mut Session) -> Result<Vec<String>> {
+    let holder = session.lock_holder(FLUSH_TURN)?;
+    let sentence = |id| format!("connection {id}, which runs FLUSH TABLES .. FOR EXPORT");
+    Ok(holder.map(sentence).into_iter().collect())
 }
 
 /// Sees that the server has written the description; the table is let go otherwise.

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use disk::File;
 
-use crate::description::write_out;
+use crate::description::{had_instant_columns, write_out};
 use crate::guard::{Guard, Kind};
 use crate::lock::Lock;
 use crate::log_wait::wait_for_log;
@@ -36,6 +36,14 @@ pub struct Export {
     guard: Guard,
     /// Its files: one, or one of each partition that was asked for.
     pub files: Vec<ExportedFile>,
+}
+
+impl Export {
+    /// The same as [`had_instant_columns`], of the target.
+    pub fn had_instant_columns(&mut self) -> Result<bool> {
+        let files = self.files.iter().map(|one| (&one.file, one.path.as_path()));
+        had_instant_columns(&mut self.session, files)
+    }
 }
 
 /// A file of the target, or of one of its partitions.

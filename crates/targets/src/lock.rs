@@ -14,7 +14,7 @@ use crate::description::write_out;
 use crate::keeper::Keeper;
 use crate::left::Left;
 use crate::names::Names;
-use crate::turns::{Blocked, TURN, Turns};
+use crate::turns::{Blocked, Turns};
 use crate::waiting::Patience;
 use server::Unsupported;
 use server::catalog;
@@ -141,7 +141,7 @@ impl Lock {
 
     /// Has the server write out a table of ours, as [`write_out`] does.
     pub(super) fn write_out(&mut self, table: &TableName) -> Result<()> {
-        let wait = if self.keeps_others.is_some() { TURN } else { self.patience.wait };
+        let wait = self.patience.wait;
         self.run(|session| write_out(session, table, wait))
     }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use disk::failpoint;
 
+use crate::description::turn_holder;
 use crate::lasting;
 use server::connect::Mark;
 use server::error::{Error, Result, holders_text};
@@ -148,10 +149,11 @@ impl Patience {
             Some(session) => session,
             None => observer.insert(Session::connect(options)?),
         };
-        let waits = is_waiting(session, id)?;
-        let holders =
-            if waits { Some(lock_holders(session, &[&self.target], &[id])?) } else { None };
-        Ok(holders)
+        match waits_for(session, id)? {
+            None => Ok(None),
+            Some(Awaited::Turn) => turn_holder(session).map(Some),
+            Some(Awaited::Table) => lock_holders(session, &[&self.target], &[id]).map(Some),
+        }
     }
 }
 
@@ -244,15 +246,24 @@ fn is_waited_for(session: &mut Session, waiter: u64, since: Instant) -> Result<b
     Ok(!rows.is_empty())
 }
 
-/// True if a connection waits for a metadata lock: of a table, a database, or all of the server.
-fn is_waiting(session: &mut Session, id: u64) -> Result<bool> {
+/// A lock that a connection waits for.
+enum Awaited {
+    /// A metadata lock: of a table, a database, or all of the server.
+    Table,
+    /// The named lock of [`write_out`](crate::description::write_out).
+    Turn,
+}
+
+/// The lock that a connection waits for, if it waits for one.
+fn waits_for(session: &mut Session, id: u64) -> Result<Option<Awaited>> {
     let rows = session.query_processes(|processes| {
         format!(
-            "SELECT 1 FROM {processes} WHERE ID={id} \
-             AND (STATE LIKE 'Waiting for % lock' OR STATE='Waiting for table flush')"
+            "SELECT STATE='User lock' FROM {processes} WHERE ID={id} \
+             AND (STATE LIKE 'Waiting for % lock' OR STATE IN ('Waiting for table flush', 'User lock'))"
         )
     })?;
-    Ok(!rows.is_empty())
+    let Some(row) = rows.first() else { return Ok(None) };
+    Ok(Some(if row.number::<u8>(0)? == 1 { Awaited::Turn } else { Awaited::Table }))
 }
 
 /// Who may hold a lock that keeps others from tables: at most [`HOLDERS_MAX`] connections, one sentence each. Not the

@@ -3,11 +3,12 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use server::version::Flavor;
 use testkit::{TestServer, dialect};
 
-use crate::support::{Home, Outcome, finish, run, start};
+use crate::support::{Home, Outcome, finish, resume, run, start, wait_paused};
 
 /// Seconds that a writer waits for a lock before it fails: more than an attempt of ours takes.
 const WRITER_PATIENCE: u32 = 4;
@@ -169,4 +170,35 @@ fn commands_take_turns_to_have_a_table_written_out() {
     assert_eq!(fs::read_to_string(home.path().join("t.csv")).unwrap(), "1\n2\n3\n");
     let free = session.query_row("SELECT IS_FREE_LOCK('inrush_flush')").unwrap();
     assert_eq!(free.text(0).unwrap(), "1");
+}
+
+/// A merge that holds its table waits for its turn as long as nobody waits for it, and says who has it.
+#[test]
+fn a_merge_is_kept_where_another_command_has_its_turn() {
+    let Some(server) = TestServer::start() else { return };
+    let (home, mut session) = (Home::new(), server.connect().unwrap());
+    if session.version().flavor != Flavor::MariaDb {
+        return;
+    }
+    session.exec("CREATE DATABASE d").unwrap();
+    session.exec("CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=InnoDB").unwrap();
+    session.exec("INSERT INTO d.t VALUES (1)").unwrap();
+    fs::write(home.path().join("t.tsv"), "2\n3\n").unwrap();
+    let mut load = home.inrush(["load", "t.tsv", "--into", "d.t", "--path", "direct"]);
+    let load = load.args(["--mode", "append", "--lock-wait", "60", "--socket"]);
+    let load = load.arg(server.socket()).env("INRUSH_FAILPOINT", "compare.begin=pause");
+    let mut child = start(load);
+    wait_paused(&mut child);
+    let mut other = server.connect().unwrap();
+    other.exec("DO GET_LOCK('inrush_flush', 0)").unwrap();
+    resume(&child);
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let holder = format!("connection {}, which runs FLUSH TABLES .. FOR EXPORT", other.id());
+    let line = said.find(|line| line.contains("waiting for a lock on d.t, at most 60 s; "));
+    assert!(line.as_ref().is_some_and(|line| line.contains(&holder)), "{line:?}");
+    std::thread::sleep(Duration::from_millis(1_500));
+    other.exec("DO RELEASE_LOCK('inrush_flush')").unwrap();
+    let rest: Vec<String> = said.collect();
+    assert_eq!(finish(child).code(), 0, "{rest:?}");
+    assert_eq!(session.query_row("SELECT COUNT(*) FROM d.t").unwrap().text(0).unwrap(), "3");
 }

@@ -102,4 +102,4 @@ impl OldFile {
 }
 
 /// The statement after which all rows of a table have one form.
-const REWRITE: &str = "ALTER TABLE .. FORCE rewrites its rows";
+pub(crate) const REWRITE: &str = "ALTER TABLE .. FORCE rewrites its rows";

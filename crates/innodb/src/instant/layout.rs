@@ -17,6 +17,9 @@ use crate::source::ReadError;
 /// `REC_STATUS_INSTANT`: a record of MariaDB that says how many fields it has.
 pub(super) const INSTANT: u8 = 4;
 
+/// Info bit: MySQL before 8.0.29: the number of the row's fields is before the header.
+const COUNTED: u8 = 0x80;
+
 /// Where the fields of its records are.
 #[derive(Clone, Debug)]
 pub struct OldLayout {
@@ -85,6 +88,7 @@ impl OldLayout {
         let mut at = origin.checked_sub(RECORD_HEADER)?;
         let is_marked = match self.mark {
             VersionMark::FieldCount => page.get(at + 2)? & 7 == INSTANT,
+            VersionMark::Number if page.get(at)? & COUNTED != 0 => return None,
             VersionMark::Number => page.get(at)? & VERSIONED != 0,
         };
         if !is_marked {
