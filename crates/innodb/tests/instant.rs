@@ -4,11 +4,13 @@
 
 use innodb::cfg::{Cfg, NO_VERSION};
 use innodb::ids::{PAGE_SIZE, PageNo};
+use innodb::index_page::INFIMUM;
 use innodb::instant::{OldLayout, Rewriter, is_altered};
 use innodb::leaves::{LeafPointers, read_leaves};
 use innodb::page::AlignedPage;
-use innodb::record::RecordShape;
+use innodb::record::{RECORD_HEADER, RecordShape};
 use innodb::source::ReadError;
+use innodb::space_format::SpaceFormat;
 use innodb::verify::{Context, verify_space};
 
 const IBD: &[u8] = include_bytes!("../testdata/mariadb-10.11/altered.ibd");
@@ -132,7 +134,7 @@ fn the_description_of_the_file_is_like_that_of_the_table() {
     assert_eq!(other.indexes_of_like(&old, true), None);
 }
 
-/// Whatever byte of a page is wrong, rows come out or an error does.
+/// Whatever byte of a page is wrong below its checksum, rows come out or an error does.
 #[test]
 fn a_damaged_file_is_an_error_or_other_rows() {
     let mut file = IBD.to_vec();
@@ -155,13 +157,20 @@ fn damage<T>(
         if sound == 0 && at % 251 != 0 {
             continue;
         }
-        for damaged in [0xFF, sound ^ 1] {
+        for damaged in [0xFF, sound ^ 1, sound] {
             file[at] = damaged;
+            reseal(file, at / PAGE_SIZE);
             errors += usize::from(rows(file).is_err());
         }
-        file[at] = sound;
     }
     assert!(errors > 20, "{errors}");
+}
+
+/// Gives a page the checksum of its contents.
+fn reseal(file: &mut [u8], page_no: usize) {
+    let format = SpaceFormat::of_first_page(file).unwrap();
+    let (pages, _) = file.as_chunks_mut::<PAGE_SIZE>();
+    format.seal(&mut pages[page_no]);
 }
 
 /// Rows of MySQL from before and after each of three ALTER TABLEs.
@@ -223,6 +232,18 @@ fn rows_of_several_versions_break_no_rule() {
         assert_eq!(report.is_altered, cfg.is_some());
         assert_eq!(report.indexes[0].records(), 4);
     }
+}
+
+/// Also where no column has a default of then: it was dropped since.
+#[test]
+fn a_row_that_says_how_many_fields_it_has_is_refused() {
+    let (mut file, old) = (MYSQL_IBD.to_vec(), Cfg::parse(MYSQL_CFG).unwrap());
+    let leaf: &mut [u8] = &mut file[4 * PAGE_SIZE..5 * PAGE_SIZE];
+    let first = INFIMUM + usize::from(u16::from_be_bytes([leaf[INFIMUM - 2], leaf[INFIMUM - 1]]));
+    leaf[first - RECORD_HEADER] |= 0x80;
+    reseal(&mut file, 4);
+    let error = mysql_rows(&file, &old).unwrap_err().to_string();
+    assert!(error.contains("fields on the page"), "{error}");
 }
 
 /// MySQL before 8.0.29 wrote the number of fields into rows; rows from before the ALTER TABLE have fewer fields.
