@@ -147,6 +147,7 @@ fn check_database(args: &ExportArgs, place: &Place) -> Result<(), Failure> {
 fn failure(error: ::export::Error) -> Failure {
     match error {
         ::export::Error::Server(error) => Failure::from(error),
+        ::export::Error::Usage(text) => Failure::usage(text),
         error => Failure { status: error.exit_status(), ..Failure::failed(error) },
     }
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use face::option::FORCE;
 use load::{ErrorPlace, LoadOptions};
 use replay::report::Report;
 use replay::{As, ReplayOptions};
@@ -137,8 +138,8 @@ fn dump(typed: &Path) -> PathBuf {
 fn failure(error: replay::Error) -> Failure {
     let (status, mut text) = (error.exit_status(), error.to_string());
     if error.is_refused_statement() {
-        text.push_str(
-            "; mend the cause and run the same command again, or skip such statements with --force",
+        text += &format!(
+            "; mend the cause and run the same command again, or skip such statements with {FORCE}"
         );
     }
     debug_assert!(status >= FAILED);

@@ -58,6 +58,10 @@ fn tables_are_completed_where_asked() {
     for (shell, part) in [
         ("bash", "complete -F _inrush_or_tables"),
         ("zsh", "DB.TABLE|DB:_inrush_tables'"),
+        (
+            "zsh",
+            "Table or view; or a database, all of whose tables go into a folder:_inrush_tables'",
+        ),
         ("fish", "-l into -x -a"),
     ] {
         let script = run(&mut home.inrush(["completions", shell, "--with-tables"]));

@@ -81,6 +81,8 @@ fn script(shell: Shell, with_tables: bool) -> Result<String, Failure> {
         Shell::Fish => Ok(script + FISH),
         Shell::Zsh => {
             let asking = script.replace("DB.TABLE|DB:_default'", "DB.TABLE|DB:_inrush_tables'");
+            let asking =
+                asking.replace("go into a folder:_default'", "go into a folder:_inrush_tables'");
             Ok(asking.replacen("#compdef inrush\n", ZSH, 1))
         }
         _ => Err(Failure::usage("--with-tables is for bash, zsh and fish")),
@@ -90,7 +92,7 @@ fn script(shell: Shell, with_tables: bool) -> Result<String, Failure> {
 /// Follows the script of bash: --into, and what is exported.
 const BASH: &str = r#"
 _inrush_or_tables() {
-    if [[ "$3" == --into || ( "${COMP_WORDS[1]}" == export && "$COMP_CWORD" == 2 && "$2" != -* ) ]]; then
+    if [[ "$3" == --into || ( "$3" == = && "${COMP_WORDS[COMP_CWORD-2]}" == --into ) || ( "${COMP_WORDS[1]}" == export && "$COMP_CWORD" == 2 && "$2" != -* ) ]]; then
         COMPREPLY=($(inrush completions --tables-like "$2" 2>/dev/null))
     else
         _inrush "$@"
