@@ -320,6 +320,28 @@ fn rows_with_keys_that_are_there_change_these_as_insert_does() {
     check_table(&mut scene.session, &table);
 }
 
+/// Numbers and moments that the load counts for new rows are no values of the input.
+#[test]
+fn a_row_that_is_there_keeps_the_columns_that_the_input_has_no_field_for() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(
+        "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, email VARCHAR(9) NOT NULL UNIQUE, v INT, \
+         w INT DEFAULT 5, made DATETIME DEFAULT CURRENT_TIMESTAMP, \
+         seen TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP)",
+    );
+    let old =
+        "(7, 'a', 1, 9, '2020-01-01', '2020-01-02'), (8, 'b', 2, 9, '2020-01-01', '2020-01-02')";
+    desk.exec(&format!("INSERT INTO t VALUES {old}"));
+    let file = desk.home.file("rows.csv", "email,v\na,11\nc,3\nb,2\n");
+    let more = ["--header", "--dialect", "csv", "--mode", "append", "--on-duplicate", "update"];
+    desk.load("t", &file, &[&more[..], &["--path", "insert"]].concat()).done();
+    let rows = desk.rows(
+        "SELECT IF(id > 8, 'new', id), email, v, w, made > '2020-01-01', seen > '2020-01-02' \
+         FROM t ORDER BY email",
+    );
+    assert_eq!(rows, ["7|a|11|9|0|1", "8|b|2|9|0|0", "new|c|3|5|1|1"]);
+}
+
 #[test]
 fn rows_with_keys_that_are_there_are_skipped_as_load_data_skips_them() {
     let Some(server) = TestServer::shared() else { return };

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use face::OptionName;
 use face::option::{
-    CONNECTIONS, JSON, LOCK_WAIT, MEMORY, METRICS, PROGRESS, QUIET, REPORT, SET, SET_SQL, STAMP,
-    STATE_DIR, TEMP_DIR, THREADS, VERBOSE,
+    ATOMIC, BATCH_BYTES, BATCH_ROWS, CONNECTIONS, DUPLICATES, JSON, LOCK_WAIT, MAX_LAG, MAX_RATE,
+    MAX_WRITE_BLOCK, MEMORY, METRICS, PATH, PROGRESS, QUIET, REJECTS, REPORT, SET, SET_SQL, STAMP,
+    STATE_DIR, TEMP_DIR, THREADS, UNTESTED_SERVER, VERBOSE,
 };
 use face::statement::{HIDDEN, shown_argument};
 use serde::{Deserialize, Serialize};
@@ -21,9 +22,18 @@ use sources::{is_stdin, remote};
 /// Bytes at the start of a file that are compared.
 const HEAD_BYTES: u64 = 1 << 16;
 /// Arguments that do not change the rows.
-const NO_MEANING: [&str; 3] = [QUIET.typed(), JSON.typed(), VERBOSE.typed()];
+const NO_MEANING: [&str; 5] =
+    [QUIET.typed(), JSON.typed(), VERBOSE.typed(), ATOMIC.typed(), UNTESTED_SERVER.typed()];
 /// Options with a value that do not change the rows.
-const OPTIONS_WITHOUT_MEANING: [OptionName; 10] = [
+const OPTIONS_WITHOUT_MEANING: [OptionName; 18] = [
+    PATH,
+    REJECTS,
+    DUPLICATES,
+    BATCH_BYTES,
+    BATCH_ROWS,
+    MAX_RATE,
+    MAX_LAG,
+    MAX_WRITE_BLOCK,
     STATE_DIR,
     TEMP_DIR,
     REPORT,
@@ -110,8 +120,17 @@ impl CommandLine {
     /// The same command with the proof of a `job` that loads `target` on a `server`. A pipe cannot be read
     /// again, so a command that reads one has another proof in each job.
     pub fn proven(mut self, server: &str, target: &str, job: &str) -> CommandLine {
-        let mut text = format!("{server}\0{target}\0{}", meaning(&self.typed).join("\0"));
+        let mut text = format!("{server}\0{target}");
+        // However a file is named, it is the same one.
+        let is_input = |argument: &str| {
+            let named = path(&self.folder, Path::new(argument));
+            self.inputs.iter().any(|input| input.path == named)
+        };
+        for argument in meaning(&self.typed).into_iter().filter(|argument| !is_input(argument)) {
+            text.push_str(&format!("\0{argument}"));
+        }
         for Input { path, state } in &self.inputs {
+            let path: PathBuf = path.components().collect();
             match state {
                 Some(state) => text.push_str(&format!("\0{} {state:?}", path.display())),
                 None => text.push_str(&format!("\0{} of {job}", path.display())),
@@ -417,6 +436,11 @@ mod tests {
             "d.t",
         ];
         assert_eq!(id(command(&watched, &file), "s", "d.t", "2"), first);
+        let spelled = ["load", "./rows.csv", "--max-rate=2M", "--rejects", "r", "--into", "d.t"];
+        assert_eq!(
+            id(command(&spelled, &folder.path().join("./rows.csv")), "s", "d.t", "2"),
+            first
+        );
         let replaced = ["load", "rows.csv", "--into", "d.t", "--mode", "replace"];
         assert_ne!(id(command(&replaced, &file), "s", "d.t", "1"), first);
         assert_ne!(id(command(&plain, &file), "other", "d.t", "1"), first);

@@ -79,6 +79,8 @@ pub(crate) struct SentColumn {
     pub(crate) literal: Literal,
     /// Not for a generated column.
     pub(crate) is_sent: bool,
+    /// True if the input or the user says a value: rows that are there keep those of other columns.
+    pub(crate) is_given: bool,
 }
 
 /// A column of the target that the load fills.
@@ -177,6 +179,12 @@ impl Columns {
         sent.map(|column| column.column.name.clone()).collect()
     }
 
+    /// Names of the columns that a row changes in one that is there, in order.
+    pub(crate) fn given_names(&self) -> Vec<String> {
+        let given = self.columns.iter().filter(|column| column.is_sent && column.is_given);
+        given.map(|column| column.column.name.clone()).collect()
+    }
+
     /// All columns that the rows fill, with their fields.
     pub(crate) fn filled(&self) -> Vec<FilledColumn> {
         let filled = |sent: &SentColumn| FilledColumn {
@@ -234,6 +242,7 @@ impl Binder<'_> {
             column: column.clone(),
             origin,
             is_sent,
+            is_given: field.is_some() || constant.is_some(),
         }))
     }
 

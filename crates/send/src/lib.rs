@@ -466,6 +466,7 @@ impl<'a> RowLoad<'a> {
                 escape: columns.escape,
                 load_columns: columns.load_columns(),
                 insert_columns: columns.names(),
+                update_columns: columns.given_names(),
                 rule: options.rows.on_duplicate,
             },
             commit,

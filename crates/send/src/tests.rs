@@ -283,6 +283,7 @@ impl Bench {
             escape: columns.escape,
             load_columns: columns.load_columns(),
             insert_columns: columns.names(),
+            update_columns: columns.given_names(),
             rule: OnDuplicate::Fail,
         };
         let statements = Statements::new(place, self.session.version());

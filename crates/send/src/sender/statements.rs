@@ -26,6 +26,8 @@ pub(crate) struct Place {
     pub(crate) load_columns: String,
     /// Columns of a tuple, in order.
     pub(crate) insert_columns: Vec<String>,
+    /// Columns that a row changes in one that is there.
+    pub(crate) update_columns: Vec<String>,
     /// The treatment of duplicates.
     pub(crate) rule: OnDuplicate,
 }
@@ -60,7 +62,7 @@ impl Statements {
             OnDuplicate::Replace => ("REPLACE", "REPLACE "),
         };
         let tail = match place.rule {
-            OnDuplicate::Update => update(&place.insert_columns, version),
+            OnDuplicate::Update => update(&place.update_columns, version),
             _ => String::new(),
         };
         Statements {
@@ -101,8 +103,11 @@ impl Statements {
     }
 }
 
-/// `ON DUPLICATE KEY UPDATE` of all columns of a tuple to its values.
+/// `ON DUPLICATE KEY UPDATE` of these columns to the values of a tuple. Without one a duplicate stays an error.
 fn update(columns: &[String], version: &Version) -> String {
+    if columns.is_empty() {
+        return String::new();
+    }
     if version.flavor == Flavor::MySql && version.number >= MYSQL_ROW_ALIAS {
         let sets = list(columns, |name| format!("{name}={ROW_ALIAS}.{name}"));
         return format!(" AS {ROW_ALIAS} ON DUPLICATE KEY UPDATE {sets}");
@@ -128,7 +133,8 @@ mod tests {
             charset: "latin1".to_owned(),
             escape: b'\\',
             load_columns: "(`a`, `b`)".to_owned(),
-            insert_columns: vec!["a".to_owned(), "b`".to_owned()],
+            insert_columns: vec!["id".to_owned(), "a".to_owned(), "b`".to_owned()],
+            update_columns: vec!["a".to_owned(), "b`".to_owned()],
             rule,
         };
         Statements::new(place, &Version::parse(version).unwrap())
@@ -139,7 +145,7 @@ mod tests {
         let of = |rule| statements(rule, "10.11.2-MariaDB");
         assert_eq!(
             of(OnDuplicate::Fail).insert,
-            "INSERT INTO `d`.`_inrush_new_1_t` (`a`, `b```) VALUES "
+            "INSERT INTO `d`.`_inrush_new_1_t` (`id`, `a`, `b```) VALUES "
         );
         assert!(of(OnDuplicate::Skip).insert.starts_with("INSERT IGNORE INTO "));
         assert!(of(OnDuplicate::Skip).insert_strict.starts_with("INSERT INTO "));

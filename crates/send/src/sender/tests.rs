@@ -125,6 +125,7 @@ impl Scene {
             escape: b'\\',
             load_columns: format!("({})", names.join(", ")),
             insert_columns: names.iter().map(|&name| name.to_owned()).collect(),
+            update_columns: names.iter().map(|&name| name.to_owned()).collect(),
             rule,
         };
         let options = SenderOptions {
