@@ -4,6 +4,7 @@ import contextlib
 import os
 import ssl
 import stat
+import subprocess
 import tempfile
 import traceback
 import types
@@ -131,13 +132,20 @@ def test_errors_of_replays_have_their_kinds(server, database, tmp_path):
     assert (caught.value.file, caught.value.line) == (str(dump), 2)
 
 
-def test_resume_runs_a_failed_load_again(server, table, tmp_path):
+def test_resume_runs_a_failed_load_again(server, database, tmp_path):
     file = tmp_path / "new.csv"
-    file.write_text("3,c\n")
-    server.sql("CREATE TABLE py.missing_parent (id INT PRIMARY KEY)")
-    job = inrush.load(file, into=table, mode="append", connection=server).job
+    file.write_text("3,7\n")
+    server.sql("CREATE TABLE py.p (id INT PRIMARY KEY)")
+    server.sql("CREATE TABLE py.c (id INT PRIMARY KEY, p INT REFERENCES p (id))")
+    # A command line without --json.
+    command = [inrush.find_program(), "load", str(file), "--into=py.c", "--socket=" + server.socket]
+    assert subprocess.run([*command, "--user=root"], stderr=subprocess.DEVNULL).returncode == 1
+    job = inrush.jobs()[-1]["job"]
+    server.sql("INSERT INTO py.p VALUES (7)")
+    report = inrush.resume(job)
+    assert (report.target, report.rows) == ("py.c", 1)
     with pytest.raises(inrush.UsageError, match="done"):
-        inrush.resume(job)
+        inrush.resume(report.job)
 
 
 def engine(account, server):

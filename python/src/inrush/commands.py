@@ -166,7 +166,9 @@ def resume(job: str, *, connection: Any = None, **options: Any) -> Optional[Repo
     ``connection`` gives the password alone: the job has the server and the account.
     """
     server = Connection.of(connection)
-    done = run(["resume", *arguments(options), "--", job], server)
+    # The job's command may have been typed without --json.
+    variables = {"INRUSH_JSON": "1"}
+    done = run(["resume", *arguments(options), "--", job], server, variables=variables)
     failure = done.failure()
     if failure is not None:
         raise failure

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 from dataclasses import dataclass
-from typing import IO, Any, BinaryIO, Callable, Dict, List, Optional, Sequence
+from typing import IO, Any, BinaryIO, Callable, Dict, List, Mapping, Optional, Sequence
 
 from .connection import Connection, environment
 from .errors import InrushError, of_failure
@@ -59,19 +59,21 @@ def run(
     feed: Optional[Feed] = None,
     consume: Optional[Consume] = None,
     on_message: Optional[Callable[[str], bool]] = None,
+    variables: Optional[Mapping[str, str]] = None,
 ) -> Output:
     """Runs the program until its end.
 
     ``feed`` is its standard input, ``consume`` reads its standard output. An exception of theirs,
     also KeyboardInterrupt, stops the program before it is raised. ``on_message`` gets each line of
-    its standard error and is true for lines that are not kept; it raises nothing.
+    its standard error and is true for lines that are not kept; it raises nothing. ``variables`` are
+    added to its environment.
     """
     process = subprocess.Popen(
         [find_program(), *arguments],
         stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment(connection),
+        env={**environment(connection), **(variables or {})},
         # Ctrl-C of the terminal comes to Python alone, which passes it on once.
         start_new_session=True,
         bufsize=_BUFFER_BYTES,
