@@ -16,8 +16,8 @@ use crate::position::{Position, RefusedRow};
 use crate::report::Report;
 
 use self::words::{
-    added, also_bad, before, by, kept_in, mebibytes, no_rows, none, not_tolerated, of_which,
-    unfinished,
+    added, also_bad, also_helps, before, by, kept_in, mebibytes, no_rows, none, not_tolerated,
+    of_which, unfinished,
 };
 
 /// Everything that ends a load. The target is as it was before, whatever the variant.
@@ -408,7 +408,10 @@ pub enum Error {
         left: Vec<String>,
     },
     /// One of several tables that were to be loaded at once was not, and so none.
-    #[error("{table}: {error}; {}{}", none(table, *tables, left.as_deref()), also_bad(others))]
+    #[error(
+        "{table}: {error}; {}{}{}",
+        none(table, *tables, left.as_deref()), also_bad(others), also_helps(error)
+    )]
     Several {
         /// `database.table`, or all of them.
         table: String,
