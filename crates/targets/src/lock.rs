@@ -29,6 +29,7 @@ pub const RECONNECT_WAIT: Duration = Duration::from_secs(30);
 /// Server errors of a table or a database that is not there.
 pub(super) const ER_GONE: [u16; 2] = [1146, 1049];
 
+const ER_LOCK_DEADLOCK: u16 = 1213;
 /// How to treat a target.
 #[derive(Clone, Debug)]
 pub struct LockOptions {
@@ -155,7 +156,13 @@ impl Lock {
 
     /// A statement that found a table no more says which one it was, and why that matters.
     pub fn gone_meanwhile(&mut self, error: Error) -> Error {
-        if !error.errno().is_some_and(|errno| ER_GONE.contains(&errno)) {
+        let is_gone = |error: &Error| error.errno().is_some_and(|errno| ER_GONE.contains(&errno));
+        // A DROP that wins a deadlock holds the target until it is through.
+        let error = match error.errno() {
+            Some(ER_LOCK_DEADLOCK) => self.is_empty().err().filter(is_gone).unwrap_or(error),
+            _ => error,
+        };
+        if !is_gone(&error) {
             return error;
         }
         let target = self.table.name.clone();
