@@ -177,7 +177,7 @@ fn tables_are_taken_before_ids_are_chosen() {
     let mut child = start(command.env("INRUSH_FAILPOINT", "thread.ids=pause"));
     wait_paused(&mut child);
     let file = shop.desk.home.file("others.csv", "1,other@example.org,Other\n");
-    let other = shop.desk.load("customers", &file, &[]);
+    let other = shop.desk.load("customers", &file, &["--lock-wait", "1"]);
     assert!(other.code() != 0 && other.err.contains("another load into"), "{other:?}");
     // Each of its threads stops there.
     while child.try_wait().unwrap().is_none() {
