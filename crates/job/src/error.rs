@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use disk::size::show;
 use face::option::{
-    ALLOW_EMPTY, MEMORY, MODE, ON_DUPLICATE, PATH, REJECTS_MAX, REPLICA, STATE_DIR, TEMP_DIR,
+    ALLOW_EMPTY, MAX_LAG, MEMORY, MODE, ON_DUPLICATE, PATH, REJECTS_MAX, REPLICA, STATE_DIR,
+    TEMP_DIR,
 };
 
 use crate::position::{Position, RefusedRow};
@@ -331,6 +332,18 @@ pub enum Error {
         name: String,
         /// The cause.
         error: Box<Error>,
+    },
+    /// A replica applied nothing for longer than a load waits.
+    #[error(
+        "the replica {replica}, and the load waited {seconds} s for it: start replication there, or send the rows with {}, \
+         which ignores replicas",
+        MAX_LAG.with("0")
+    )]
+    StandingReplica {
+        /// The replica, and that it stands still.
+        replica: String,
+        /// How long.
+        seconds: u64,
     },
     /// A server with a partition of the table failed.
     #[error("the shard {name}: {error}")]
