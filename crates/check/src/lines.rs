@@ -102,6 +102,8 @@ pub struct Gathered {
     /// One a table: its entities, if its rows are such. Behind those one a rule for unique values: those that
     /// there are.
     pub entities: Vec<Option<Gathering>>,
+    /// One a table: true if a line has a row of the table.
+    pub has_rows: Vec<bool>,
     /// Lines that are refused, in input order. Where there are more than are tolerated, those of the
     /// beginning.
     pub bad: Vec<BadLine>,

@@ -53,8 +53,7 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         return refused("its command was not recorded; type it again".to_owned());
     };
     if let Some(changed) = command.changed() {
-        let again = "the job cannot be resumed; to start a new load, run";
-        return refused(format!("{changed}; {again}: {command}"));
+        return refused(format!("{changed}; the job cannot be resumed; {}", anew(&job, command)));
     }
     if !command.is_whole() {
         return refused(format!(
@@ -80,6 +79,19 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         "running the job's command in {}: {error}",
         command.folder.display()
     )))
+}
+
+/// How to load the files of a job as they are now.
+fn anew(job: &Job, command: &CommandLine) -> String {
+    let target = job.target();
+    match job.has_added() {
+        false => format!("to start a new load, run: {command}"),
+        true => format!(
+            "the job has added rows to {target}, and a table _inrush_ledger_.. beside {target} lists them. To load the \
+             rest, put the files back as they were and resume the job. To keep these rows and start a new load, drop \
+             the table _inrush_ledger_.., then run: {command}"
+        ),
+    }
 }
 
 /// Opens the URLs of a job's command, so that their objects can be compared. What is wrong with one is told by that.

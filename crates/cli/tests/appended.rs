@@ -67,7 +67,7 @@ fn a_server_killed_at_any_step_comes_back_with_the_old_rows_or_all() {
 }
 
 /// Waits until somebody waits for the table.
-fn wait_for_waiter(session: &mut Session, statement: &str) {
+pub(crate) fn wait_for_waiter(session: &mut Session, statement: &str) {
     let sql = format!(
         "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '{statement}%' \
          AND STATE='Waiting for table metadata lock'"

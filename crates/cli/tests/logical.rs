@@ -296,6 +296,33 @@ fn rows_that_another_account_has_loaded_are_not_added_again() {
     growing.check("after a kill before the first row");
 }
 
+/// The advice was a new load, which the ledger refuses.
+#[test]
+fn a_job_that_added_rows_of_a_file_that_has_changed_says_how_to_go_on() {
+    let Some(mut growing) = Growing::new("stream", "") else { return };
+    let killed = growing.add("portion.9.loaded=kill");
+    assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
+    growing.wait_for_open_transactions();
+    let text = std::fs::read_to_string(&growing.file).unwrap();
+    std::fs::write(&growing.file, format!("{text}{ROWS}\tone more\n")).unwrap();
+    let mut resume = growing.desk.home.inrush(["resume", &growing.killed_job()]);
+    let table = growing.desk.table("t");
+    let words = [
+        &*format!("the job has added rows to {table}, and a table _inrush_ledger_.. beside"),
+        "To load the rest, put the files back as they were",
+        "drop the table _inrush_ledger_.., then run: inrush load",
+    ];
+    run(&mut resume).refused(2, &words);
+    growing.add("").refused(2, &["the same files, but one of them has changed"]);
+    let kept: u64 = growing.desk.rows("SELECT COUNT(*) FROM t")[0].parse().unwrap();
+    let ledger = growing.desk.rows("SHOW TABLES LIKE '\\_inrush\\_ledger%'").remove(0);
+    growing.desk.exec(&format!("DROP TABLE `{ledger}`"));
+    growing.add("").done();
+    let rows = (kept + ROWS + 1).to_string();
+    assert_eq!(growing.desk.rows("SELECT COUNT(*) FROM t"), [rows]);
+    assert_eq!(growing.desk.rows("SHOW TABLES"), ["t"]);
+}
+
 /// A ledger outlives its table: rows of a table that was made anew are not taken for loaded.
 #[test]
 fn rows_that_may_be_gone_with_their_table_are_asked_for() {

@@ -4,6 +4,7 @@ use std::fs;
 
 use testkit::{TestServer, dialect};
 
+use crate::appended::wait_for_waiter;
 use crate::scene::{Mode, Scene};
 use crate::support::{Outcome, contents, finish, names, resume, run, start, tables, wait_paused};
 
@@ -180,4 +181,23 @@ fn a_database_dropped_while_rows_are_sent_is_named_whatever_the_method() {
         assert!(!outcome.err.contains("ledger"), "{place}: {outcome:?}");
         assert!(!server.datadir().join(&scene.database).exists(), "{place}");
     }
+}
+
+/// The server ends the load's transaction for a deadlock with the DROP, which then drops all.
+#[test]
+fn a_database_dropped_before_the_commit_is_named() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Append, 4_000);
+    let drop = format!("DROP DATABASE {}", scene.database);
+    let mut load = scene.load_with("publish.commit=pause");
+    let mut child = start(load.args(["--atomic", "--path", "insert"]));
+    wait_paused(&mut child);
+    std::thread::scope(|scope| {
+        let dropping = scope.spawn(|| server.connect().unwrap().exec(&drop).map(|_| ()));
+        wait_for_waiter(&mut scene.session, "DROP DATABASE");
+        resume(&child);
+        finish(child).refused(1, &["nothing was loaded: ", &scene.table, GONE]);
+        dropping.join().unwrap().unwrap();
+    });
+    assert!(!server.datadir().join(&scene.database).exists());
 }

@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 
 use disk::size::show;
 use face::option::{
-    ALLOW_EMPTY, MEMORY, MODE, ON_DUPLICATE, PATH, REJECTS_MAX, REPLICA, STATE_DIR, TEMP_DIR,
+    ALLOW_EMPTY, MAX_LAG, MEMORY, MODE, ON_DUPLICATE, PATH, REJECTS_MAX, REPLICA, STATE_DIR,
+    TEMP_DIR,
 };
 
 use crate::position::{Position, RefusedRow};
 use crate::report::Report;
 
 use self::words::{
-    added, also_bad, by, kept_in, mebibytes, no_rows, none, not_tolerated, of_which,
+    added, also_bad, also_helps, by, kept_in, mebibytes, no_rows, none, not_tolerated, of_which,
     state_of_tables, unfinished,
 };
 
@@ -332,6 +333,18 @@ pub enum Error {
         /// The cause.
         error: Box<Error>,
     },
+    /// A replica applied nothing for longer than a load waits.
+    #[error(
+        "the replica {replica}, and the load waited {seconds} s for it: start replication there, or send the rows with {}, \
+         which ignores replicas",
+        MAX_LAG.with("0")
+    )]
+    StandingReplica {
+        /// The replica, and that it stands still.
+        replica: String,
+        /// How long.
+        seconds: u64,
+    },
     /// A server with a partition of the table failed.
     #[error("the shard {name}: {error}")]
     Shard {
@@ -408,7 +421,10 @@ pub enum Error {
         left: Vec<String>,
     },
     /// One of several tables that were to be loaded at once was not, and so none.
-    #[error("{table}: {error}; {}{}", none(table, *tables, left.as_deref()), also_bad(others))]
+    #[error(
+        "{table}: {error}; {}{}{}",
+        none(table, *tables, left.as_deref()), also_bad(others), also_helps(error)
+    )]
     Several {
         /// `database.table`, or all of them.
         table: String,

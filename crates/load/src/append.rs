@@ -146,7 +146,10 @@ impl AppendTimes {
         });
         let before = if reads_first { ways.built.rows_seconds() } else { 0.0 };
         let block_seconds = adding.merge_seconds - before;
-        let partitions = if let Scope::All(count) = scope { Some(*count) } else { None };
+        let partitions = match scope {
+            Scope::All(count) | Scope::Altered(count) => Some(*count),
+            Scope::Table | Scope::One(..) => None,
+        };
         AppendTimes { partitions, block_seconds, ..adding }
     }
 
@@ -229,7 +232,7 @@ fn files_of(target: &mut Lock, scope: &Scope) -> Result<(u64, f64, (File, u64)),
     let name = |at: usize| Some(partitions?.get(at)?.name.as_str());
     let is_merged = |at: &usize| match scope {
         Scope::One(partition, _) => name(*at) == Some(partition),
-        Scope::Table | Scope::All(_) => true,
+        Scope::Table | Scope::All(_) | Scope::Altered(_) => true,
     };
     let merged: Vec<usize> = (0..all.len()).filter(is_merged).collect();
     let bytes: u64 = merged.iter().map(|at| all[*at]).sum();

@@ -97,7 +97,7 @@ impl Facts {
         let scope = self.input.as_ref().and_then(|input| input.scope.as_ref());
         Some(match scope {
             None => Method::Build,
-            Some(Scope::Table | Scope::All(_)) => Method::Merge,
+            Some(Scope::Table | Scope::All(_) | Scope::Altered(_)) => Method::Merge,
             Some(Scope::One(..)) => Method::MergePartition,
         })
     }

@@ -88,6 +88,16 @@ pub(crate) fn add_reasons(reasons: &mut Vec<Unsupported>, against: &[String]) {
     reasons.extend(against.iter().cloned().map(Unsupported::NamedReplica));
 }
 
+/// The note on rows that are sent although the user has named replicas, by the reasons against these; none without reasons.
+pub(crate) fn sent_note(against: &[String]) -> Option<String> {
+    let why = against.join("; ");
+    (!why.is_empty()).then(|| {
+        format!(
+            "{REPLICA}: the replicas get the rows from the binary log, not the built file: {why}"
+        )
+    })
+}
+
 /// Connection options of the primary for a load with copies: only the RENAME and the DROP are logged.
 pub(crate) fn primary_options(connect: &ConnectOptions) -> ConnectOptions {
     ConnectOptions { unlogged: true, logs_publishing: true, ..connect.clone() }

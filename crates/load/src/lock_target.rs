@@ -31,10 +31,14 @@ pub fn lock(
     })
 }
 
-/// How the targets of these options are taken; `told` hears of locks that are waited for.
+/// How the targets of these options are taken; `told` hears of locks that are waited for. Nobody waits for the end of
+/// another load without a word.
 pub(crate) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>) -> LockOptions {
+    let defaults = LockOptions::default();
+    let lock_wait = Duration::from_secs(u64::from(options.server.lock_wait_seconds));
     LockOptions {
-        lock_wait: Duration::from_secs(u64::from(options.server.lock_wait_seconds)),
+        lock_wait,
+        load_wait: told.map_or(defaults.load_wait, |_| lock_wait),
         reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
         told: told.cloned(),
         no_triggers: options.server.no_triggers,

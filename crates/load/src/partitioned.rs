@@ -10,8 +10,11 @@ use encode::field;
 use encode::inspected::Inspected;
 use encode::partition::Router;
 use job::error::Error;
-use schema::{Index, IndexColumn, Table};
+use schema::{Flavor, Index, IndexColumn, Table, TableName};
 use serde::{Deserialize, Serialize};
+use server::Session;
+use server::filename::filename;
+use server::identifier::quote_text;
 use sources::{Batch, Chunk, Rows, Source, Visit};
 
 use crate::estimate::{Estimate, SAMPLE_ROWS};
@@ -63,6 +66,8 @@ pub(crate) enum Scope {
     One(String, usize),
     /// All of so many partitions.
     All(usize),
+    /// All of so many partitions, because MySQL exchanges none of a table that was altered instantly.
+    Altered(usize),
 }
 
 impl Scope {
@@ -71,9 +76,13 @@ impl Scope {
         table: &Table,
         inspected: &Inspected,
         source: &mut dyn Source,
+        session: &mut Session,
     ) -> Result<Scope, Error> {
         let Some(by) = &table.partitioning else { return Ok(Scope::Table) };
         let count = by.partitions.len();
+        if was_altered(session, table)? {
+            return Ok(Scope::Altered(count));
+        }
         let reached = reached(source, inspected)?;
         let place = reached.first().copied().unwrap_or(count.saturating_sub(1));
         Ok(match by.partitions.get(place) {
@@ -88,7 +97,7 @@ impl Scope {
     pub(crate) fn widened(&self) -> Option<Scope> {
         match self {
             Scope::One(_, count) => Some(Scope::All(*count)),
-            Scope::Table | Scope::All(_) => None,
+            Scope::Table | Scope::All(_) | Scope::Altered(_) => None,
         }
     }
 
@@ -97,9 +106,24 @@ impl Scope {
         match self {
             Scope::Table => 0,
             Scope::One(..) => 1,
-            Scope::All(count) => *count,
+            Scope::All(count) | Scope::Altered(count) => *count,
         }
     }
+}
+
+/// True if partitions of a table of MySQL were altered instantly, as far as the account may look.
+fn was_altered(session: &mut Session, table: &Table) -> Result<bool, Error> {
+    if session.version().flavor != Flavor::MySql {
+        return Ok(false);
+    }
+    let TableName { database, table } = &table.name;
+    let name = format!("{}/{}", filename(session, database)?, filename(session, table)?);
+    let altered = session.query_text(&format!(
+        "SELECT COUNT(*) FROM information_schema.INNODB_TABLES \
+         WHERE SUBSTRING_INDEX(NAME, '#p#', 1)={} AND TOTAL_ROW_VERSIONS > 0",
+        quote_text(&name)
+    ));
+    Ok(altered.is_ok_and(|count| count.is_some_and(|count| count != "0")))
 }
 
 /// True if InnoDB orders rows by a key of the table. Hidden row ids go on after those of all
@@ -166,7 +190,6 @@ impl Visit for Reaching<'_> {
 
 #[cfg(test)]
 mod tests {
-    use schema::Flavor;
 
     use super::*;
     use crate::speeds::Speeds;

@@ -321,6 +321,7 @@ fn inspect<'r>(
         });
     }
     copies::add_reasons(&mut target.unsupported, &against);
+    settled.notes.extend(copies::sent_note(&against));
     let chosen = pool::catch(|| {
         let mut now = killed_loads::finish_of(&mut target, options, text)?;
         now.notes.splice(0..0, settled.notes.drain(..));

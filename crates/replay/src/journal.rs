@@ -208,8 +208,8 @@ impl Journal {
             false => {
                 let mut earlier = Journal::default();
                 records.into_iter().for_each(|record| earlier.take(record.what));
-                earlier
-                    .check_anew("the dump has changed since, or this command has other options")?;
+                let why = "the dump has changed since, or this command has other options";
+                earlier.check_anew(None, why)?;
                 journal.restart()?;
             }
         }

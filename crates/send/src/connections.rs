@@ -108,6 +108,7 @@ impl<'a> ConnectionSet<'a> {
         connection.end();
         ended?;
         self.interrupt.check().map_err(Error::from)?;
+        self.controller.check()?;
         if self.is_stopped() { Err(L::Stop::ABANDONED) } else { Ok(()) }
     }
 
@@ -136,5 +137,62 @@ impl<'a> ConnectionSet<'a> {
     /// The controller's settings.
     pub fn settled(&self) -> Settled {
         self.controller.settled()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::time::Duration;
+
+    use job::stop::Stop;
+    use server::replication::lag::{Following, Lag};
+
+    use super::*;
+    use crate::pressure::Pressure;
+
+    /// A connection that has nothing to send.
+    struct Idle;
+
+    impl ConnectionWork for Idle {
+        type Stop = Stop;
+
+        fn take(&mut self, _: Permit<'_>) -> Result<bool, Stop> {
+            Ok(false)
+        }
+
+        fn end(self) {}
+    }
+
+    #[test]
+    fn a_replica_that_stands_still_too_long_is_the_error_of_the_load() {
+        let limits = Limits {
+            connections_max: 2,
+            server_cores: None,
+            connections: None,
+            batch_rows: None,
+            batch_bytes_max: 1,
+            tune_batch: false,
+            rate_bytes: None,
+            lag_max: Duration::from_secs(1),
+            chunk_bytes: 1,
+        };
+        let interrupt = Interrupt::default();
+        for is_stopped in [false, true] {
+            let given_up = Arc::new(AtomicBool::new(false));
+            let set = ConnectionSet::new(limits.clone(), given_up, &interrupt);
+            if is_stopped {
+                let (replica, following) = ("db2".to_owned(), Following::Stopped);
+                let lag = Some(Lag { replica, following });
+                let pressure = Pressure { lag, ..Pressure::default() };
+                set.controller.observe_at(&pressure, Duration::ZERO);
+                set.controller.observe_at(&pressure, Duration::from_secs(86_400));
+            }
+            let run = set.run(&mut Watch::of_nobody(), &(), || Idle, || {});
+            let error = run.err().map(|stop| stop.into_error("it").to_string());
+            assert_eq!(error.is_some(), is_stopped);
+            let is_named = |text: String| text.starts_with("the replica db2 has stopped");
+            assert!(error.is_none_or(is_named));
+        }
     }
 }

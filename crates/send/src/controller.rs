@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 
 use crate::pressure::Pressure;
 use crate::retry::Cause;
+use job::error::Error;
 use job::progress::Progress;
 use job::settled::Settled;
 use server::Interrupt;
@@ -37,6 +38,9 @@ const NAP: Duration = Duration::from_millis(100);
 
 /// Time until it is said again what holds the load back.
 const TELL_EVERY: Duration = Duration::from_secs(5);
+
+/// How long a load waits for a replica that applies nothing.
+const STANDING_MAX: Duration = Duration::from_secs(3600);
 
 /// The limits of the controller. Fixed values are not searched for.
 #[derive(Clone, Debug)]
@@ -82,6 +86,8 @@ pub(crate) struct Controller {
 struct State {
     tuner: Tuner,
     closed: bool,
+    /// The replica that the load has waited for too long.
+    given_up: Option<String>,
 }
 
 /// Leave to load one chunk. Dropped without [`Permit::done`], nothing was measured.
@@ -94,7 +100,7 @@ pub struct Permit<'a> {
 impl Controller {
     /// Begins in the middle of the known good region, within `limits`.
     pub(crate) fn new(limits: Limits) -> Controller {
-        let state = State { tuner: Tuner::new(&limits), closed: false };
+        let state = State { tuner: Tuner::new(&limits), closed: false, given_up: None };
         Controller { began: Instant::now(), state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -172,11 +178,33 @@ impl Controller {
 
     /// Takes note of what the server suffers.
     pub(crate) fn observe(&self, pressure: &Pressure) {
+        self.observe_at(pressure, self.began.elapsed());
+    }
+
+    /// The same at a time after the begin.
+    pub(crate) fn observe_at(&self, pressure: &Pressure, now: Duration) {
         let mut state = self.lock();
-        let now = self.began.elapsed();
         state.tuner.observe(pressure, now);
+        let standing = state.tuner.standing(now).filter(|(time, _)| *time >= STANDING_MAX);
+        if let Some(replica) = standing.map(|(_, words)| words.to_owned())
+            && !state.closed
+        {
+            (state.closed, state.given_up) = (true, Some(replica));
+        }
         drop(state);
         self.changed.notify_all();
+    }
+
+    /// The load ends early if it has waited too long for a replica that applies nothing.
+    ///
+    /// Errors: [`Error::StandingReplica`].
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self.lock().given_up.clone() {
+            None => Ok(()),
+            Some(replica) => {
+                Err(Error::StandingReplica { replica, seconds: STANDING_MAX.as_secs() })
+            }
+        }
     }
 
     /// True while nobody may load.
@@ -300,6 +328,26 @@ mod tests {
     }
 
     const CALM_AND_MORE: Duration = Duration::from_millis(1050);
+
+    #[test]
+    fn a_load_that_waits_too_long_for_a_replica_ends() {
+        let (controller, interrupt) = (Controller::new(limits()), Interrupt::default());
+        let at = |following, seconds| {
+            controller.observe_at(&lag(following), Duration::from_secs(seconds));
+            controller.check().err().map(|error| error.to_string())
+        };
+        assert_eq!(at(Following::Stopped, 5), None);
+        // A replica that is behind, but follows, is waited for.
+        assert_eq!(at(Following::Behind(Duration::from_secs(90_000)), 3_000), None);
+        assert_eq!(at(Following::Unreachable, 90_000), None);
+        assert_eq!(at(Following::Stopped, 93_599), None);
+        let error = at(Following::Stopped, 93_600).unwrap();
+        assert!(
+            error.starts_with("the replica db2:3306 has stopped replicating, and the load waited"),
+            "{error}"
+        );
+        assert!(controller.enter(0, &interrupt).is_none());
+    }
 
     #[test]
     fn the_end_of_the_load_and_a_wish_to_stop_let_go_who_waits() {

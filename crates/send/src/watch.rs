@@ -81,7 +81,7 @@ impl Watch {
     /// Waits until replicas follow, and looks at nothing any more: for a transaction, whose locks keep others
     /// waiting until its end.
     ///
-    /// Errors: the load is to stop.
+    /// Errors: the load is to stop; [`Error::StandingReplica`].
     pub(crate) fn wait_for_replicas(
         &mut self,
         limits: &Limits,
@@ -99,6 +99,7 @@ impl Watch {
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
+            controller.check()?;
             if !controller.is_paused() {
                 return Ok(());
             }

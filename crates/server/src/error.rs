@@ -224,7 +224,7 @@ pub enum Error {
     /// Another load holds the target.
     #[error(
         "another load into {target} is running (connection {holder} holds the lock: {who}); wait \
-         until that load ends, or stop it"
+         until that load ends, or stop it; {LOCK_WAIT} makes a load wait longer"
     )]
     Busy {
         /// `db.table`.

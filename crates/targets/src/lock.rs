@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use schema::{Table, TableName};
 
+use crate::busy::BUSY_WAIT;
 use crate::description::write_out;
 use crate::keeper::Keeper;
 use crate::left::Left;
@@ -28,12 +29,15 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(60);
 pub const RECONNECT_WAIT: Duration = Duration::from_secs(30);
 /// Server errors of a table or a database that is not there.
 pub(super) const ER_GONE: [u16; 2] = [1146, 1049];
+const ER_LOCK_DEADLOCK: u16 = 1213;
 
 /// How to treat a target.
 #[derive(Clone, Debug)]
 pub struct LockOptions {
     /// How long a statement waits for locks, the swap in all its attempts; default [`LOCK_WAIT`].
     pub lock_wait: Duration,
+    /// How long another load of the target is waited for; default 5 s, the least.
+    pub load_wait: Duration,
     /// How long a server that went away is tried again; default [`RECONNECT_WAIT`].
     pub reconnect_wait: Duration,
     /// Gets a sentence whenever a lock is waited for; default nobody.
@@ -51,6 +55,7 @@ impl Default for LockOptions {
         let reconnect_wait = RECONNECT_WAIT;
         LockOptions {
             lock_wait: LOCK_WAIT,
+            load_wait: BUSY_WAIT,
             reconnect_wait,
             told: None,
             no_triggers: false,
@@ -155,7 +160,13 @@ impl Lock {
 
     /// A statement that found a table no more says which one it was, and why that matters.
     pub fn gone_meanwhile(&mut self, error: Error) -> Error {
-        if !error.errno().is_some_and(|errno| ER_GONE.contains(&errno)) {
+        let is_gone = |error: &Error| error.errno().is_some_and(|errno| ER_GONE.contains(&errno));
+        // A DROP that wins a deadlock holds the target until it is through.
+        let error = match error.errno() {
+            Some(ER_LOCK_DEADLOCK) => self.is_empty().err().filter(is_gone).unwrap_or(error),
+            _ => error,
+        };
+        if !is_gone(&error) {
             return error;
         }
         let target = self.table.name.clone();

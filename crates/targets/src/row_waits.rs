@@ -16,7 +16,7 @@ use server::session::Session;
 use server::version::Flavor;
 
 use crate::lasting;
-use crate::waiting::lock_holders;
+use crate::waiting::{WaitedLock, holders_of};
 
 /// No transaction is looked after before this: nearly all are through by then.
 const QUIET: Duration = Duration::from_millis(500);
@@ -76,7 +76,7 @@ impl RowWaits {
     /// Who may hold rows of a table: not the load itself.
     pub fn holders(&self, session: &mut Session, table: &TableName) -> Vec<String> {
         let own: Vec<u64> = lock(&self.shared.own).iter().copied().collect();
-        lock_holders(session, &[table], &own).unwrap_or_default()
+        holders_of(session, &[table], &own, WaitedLock::Row).unwrap_or_default()
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use schema::Table;
 
-use crate::busy::{BUSY_WAIT, busy};
+use crate::busy::claim;
 use crate::guard::publishing;
 use crate::keeper::Keeper;
 use crate::left::Left;
 use crate::lock::{Lock, LockOptions};
-use crate::names::{ASIDES, Names, is_own_database, kind_prefix};
+use crate::names::{ASIDES, is_own_database, kind_prefix};
 use crate::resting::{Connections, Resting};
 use crate::turns::Turns;
 use crate::waiting::Patience;
@@ -36,9 +36,7 @@ impl Lock {
         let Some(spelled) = spelled else {
             return Err(missing_target(&mut session, name, name.to_string()));
         };
-        if !session.lock_name(&Names::of(&spelled).lock, BUSY_WAIT)? {
-            return Err(busy(&mut session, &spelled)?);
-        }
+        claim(&mut session, &spelled, options.load_wait, options.told.as_ref())?;
         // Now that nobody else loads it.
         let table = described(&mut session, &spelled, options, &CatalogCache::default())?;
         // A limit would have cut off what was read.
@@ -65,11 +63,8 @@ impl Keeper {
         session.set_lock_wait(options.lock_wait)?;
         let mut targets = names.to_vec();
         targets.sort();
-        for target in &targets {
-            if !session.lock_name(&Names::of(target).lock, BUSY_WAIT)? {
-                return Err(busy(&mut session, target)?);
-            }
-        }
+        let (wait, told) = (options.load_wait, options.told.as_ref());
+        targets.iter().try_for_each(|target| claim(&mut session, target, wait, told))?;
         let asked = asked(&mut session, names, options)?;
         let tables = names.iter().map(|name| described(&mut session, name, options, &asked));
         let tables = tables.collect::<Result<Vec<Table>>>()?;

@@ -165,8 +165,9 @@ impl Transaction {
             // Not before: who gives up drops the mark at once, and does not wait until the server has
             // taken all the rows back.
             if let Some(mark) = &self.mark {
-                session.hold_tables(&[mark])?;
-                session.exec(&format!("INSERT INTO {} VALUES (1)", mark.quoted()))?;
+                let insert = format!("INSERT INTO {} VALUES (1)", mark.quoted());
+                let marked = session.hold_tables(&[mark]).and_then(|()| session.exec(&insert));
+                marked.map_err(|error| lock.gone_meanwhile(error))?;
             }
             self.asked = CommitState::By(session.mark().clone());
             match session.exec("COMMIT") {

@@ -149,11 +149,12 @@ impl Patience {
             Some(session) => session,
             None => observer.insert(Session::connect(options)?),
         };
-        match waits_for(session, id)? {
-            None => Ok(None),
-            Some(Awaited::Turn) => turn_holder(session).map(Some),
-            Some(Awaited::Table) => lock_holders(session, &[&self.target], &[id]).map(Some),
+        let Some(state) = wait_of(session, id)? else { return Ok(None) };
+        if state == WAITS_FOR_TURN {
+            return turn_holder(session).map(Some);
         }
+        let kind = kind_of(&state, session.version().flavor);
+        holders_of(session, &[&self.target], &[id], WaitedLock::Metadata(kind)).map(Some)
     }
 }
 
@@ -246,24 +247,31 @@ fn is_waited_for(session: &mut Session, waiter: u64, since: Instant) -> Result<b
     Ok(!rows.is_empty())
 }
 
-/// A lock that a connection waits for.
-enum Awaited {
-    /// A metadata lock: of a table, a database, or all of the server.
-    Table,
-    /// The named lock of [`write_out`](crate::description::write_out).
-    Turn,
-}
+/// State of a connection that waits for a named lock, as [`write_out`](crate::description::write_out) does.
+const WAITS_FOR_TURN: &str = "User lock";
 
-/// The lock that a connection waits for, if it waits for one.
-fn waits_for(session: &mut Session, id: u64) -> Result<Option<Awaited>> {
+/// The state of a connection that waits for its turn, or for a metadata lock: of a table, a database, or all of the server.
+fn wait_of(session: &mut Session, id: u64) -> Result<Option<String>> {
     let rows = session.query_processes(|processes| {
         format!(
-            "SELECT STATE='User lock' FROM {processes} WHERE ID={id} \
-             AND (STATE LIKE 'Waiting for % lock' OR STATE IN ('Waiting for table flush', 'User lock'))"
+            "SELECT STATE FROM {processes} WHERE ID={id} \
+             AND (STATE LIKE 'Waiting for % lock' OR STATE IN ('Waiting for table flush', '{WAITS_FOR_TURN}'))"
         )
     })?;
-    let Some(row) = rows.first() else { return Ok(None) };
-    Ok(Some(if row.number::<u8>(0)? == 1 { Awaited::Turn } else { Awaited::Table }))
+    rows.first().map(|row| row.text(0)).transpose()
+}
+
+/// The kind of lock that a connection in this state waits for, as far as the state tells. FLUSH TABLES WITH READ LOCK
+/// takes the global one; MariaDB has one state for those who wait for that or for a backup.
+fn kind_of(state: &str, flavor: Flavor) -> Option<&'static str> {
+    match state {
+        "Waiting for backup lock" if flavor == Flavor::MariaDb => {
+            Some("backup lock or global read lock")
+        }
+        "Waiting for backup lock" => Some("backup lock"),
+        "Waiting for global read lock" => Some("global read lock"),
+        _ => state.ends_with(" metadata lock").then_some("metadata lock"),
+    }
 }
 
 /// Who may hold a lock that keeps others from tables: at most [`HOLDERS_MAX`] connections, one sentence each. Not the
@@ -277,15 +285,39 @@ pub fn lock_holders(
     tables: &[&TableName],
     own: &[u64],
 ) -> Result<Vec<String>> {
+    holders_of(session, tables, own, WaitedLock::Metadata(None))
+}
+
+/// A lock that is waited for.
+#[derive(Clone, Copy)]
+pub(crate) enum WaitedLock {
+    /// A metadata lock; its kind in words, if that is known.
+    Metadata(Option<&'static str>),
+    /// The lock of a row, perhaps: metadata locks of its holder say nothing.
+    Row,
+}
+
+/// The same of a lock that is waited for.
+pub(crate) fn holders_of(
+    session: &mut Session,
+    tables: &[&TableName],
+    own: &[u64],
+    waited: WaitedLock,
+) -> Result<Vec<String>> {
     let own: String = own.iter().map(|id| format!(", {id}")).collect();
     let others = format!("p.ID NOT IN (CONNECTION_ID(){own}) AND p.COMMAND <> 'Daemon'");
-    let select = |processes: &str, since: &str, joins: &str, which: &str| {
+    let select = |processes: &str, since: &str, kind: &str, joins: &str, which: &str| {
         format!(
-            "SELECT DISTINCT p.ID, p.USER, p.HOST, p.TIME, p.INFO, {since} FROM {processes} p {joins} \
-             WHERE {others} AND {which} ORDER BY p.TIME DESC LIMIT {HOLDERS_MAX}"
+            "SELECT p.ID, p.USER, p.HOST, p.TIME, p.INFO, {since}, MIN({kind}) FROM {processes} p {joins} \
+             WHERE {others} AND {which} GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 4 DESC LIMIT {HOLDERS_MAX}"
         )
     };
-    let (locks, exact) = locks_of(session.version().flavor, tables);
+    let Locks { joins: locks, exact, kind: exact_kind } =
+        Locks::of(session.version().flavor, tables);
+    let (kind, exact_kind) = match waited {
+        WaitedLock::Metadata(kind) => (kind.map_or("NULL".to_owned(), quote_text), exact_kind),
+        WaitedLock::Row => ("NULL".to_owned(), "NULL"),
+    };
     let transactions = "LEFT JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = p.ID";
     let names_it =
         format!("({})", of_each(tables, |_, table| format!("INSTR(p.INFO, {table}) > 0")));
@@ -293,10 +325,10 @@ pub fn lock_holders(
     // From the surest to the vaguest; an account without PROCESS may not see transactions, and nobody may on MySQL
     // while a statement has a character of four bytes.
     let questions: [&dyn Fn(&str) -> String; 4] = [
-        &|processes| select(processes, AGE, &format!("{locks} {transactions}"), &exact),
-        &|processes| select(processes, "NULL", locks, &exact),
-        &|processes| select(processes, AGE, transactions, &busy),
-        &|processes| select(processes, "NULL", "", &names_it),
+        &|processes| select(processes, AGE, exact_kind, &format!("{locks} {transactions}"), &exact),
+        &|processes| select(processes, "NULL", exact_kind, locks, &exact),
+        &|processes| select(processes, AGE, &kind, transactions, &busy),
+        &|processes| select(processes, "NULL", &kind, "", &names_it),
     ];
     let mut holders = Vec::new();
     for question in questions {
@@ -310,36 +342,58 @@ pub fn lock_holders(
     holders.extend(prepared(session).unwrap_or_default());
     if holders.is_empty() {
         // Who leaves no trace.
-        let idle = |processes: &str| select(processes, "NULL", "", "p.COMMAND = 'Sleep'");
+        let idle = |processes: &str| select(processes, "NULL", &kind, "", "p.COMMAND = 'Sleep'");
         let rows = session.query_processes(idle).unwrap_or_default();
         holders = rows.iter().map(holder_text).collect::<Result<_>>()?;
     }
     Ok(holders)
 }
 
-/// The list of a server's locks, joined with that of its connections, and which of them keep others from tables.
-/// Statements hold weaker locks of the whole server, by which they wait for a backup.
-fn locks_of(flavor: Flavor, tables: &[&TableName]) -> (&'static str, String) {
-    if flavor == Flavor::MariaDb {
+/// The list of a server's locks, as a question for holders takes it.
+struct Locks {
+    /// The list, joined with that of the connections.
+    joins: &'static str,
+    /// Which of them keep others from tables. Statements hold weaker locks of the whole server, by which they wait for a
+    /// backup.
+    exact: String,
+    /// The kind of a lock, in words.
+    kind: &'static str,
+}
+
+impl Locks {
+    fn of(flavor: Flavor, tables: &[&TableName]) -> Locks {
+        if flavor == Flavor::MariaDb {
+            let named = of_each(tables, |database, table| {
+                format!("m.TABLE_SCHEMA={database} AND m.TABLE_NAME={table}")
+            });
+            let exact = format!(
+                "({named} OR m.LOCK_TYPE='Backup lock' AND \
+                 m.LOCK_MODE NOT IN ('MDL_BACKUP_DML', 'MDL_BACKUP_DDL', 'MDL_BACKUP_ALTER_COPY'))"
+            );
+            return Locks {
+                joins: "JOIN information_schema.METADATA_LOCK_INFO m ON m.THREAD_ID = p.ID",
+                exact,
+                kind: "CASE WHEN m.LOCK_MODE LIKE 'MDL_BACKUP_FTWRL_' THEN 'global read lock' \
+                       WHEN m.LOCK_TYPE='Backup lock' THEN 'backup lock' ELSE 'metadata lock' END",
+            };
+        }
         let named = of_each(tables, |database, table| {
-            format!("m.TABLE_SCHEMA={database} AND m.TABLE_NAME={table}")
+            format!(
+                "m.OBJECT_TYPE='TABLE' AND m.OBJECT_SCHEMA={database} AND m.OBJECT_NAME={table}"
+            )
         });
         let exact = format!(
-            "({named} OR m.LOCK_TYPE='Backup lock' AND \
-             m.LOCK_MODE NOT IN ('MDL_BACKUP_DML', 'MDL_BACKUP_DDL', 'MDL_BACKUP_ALTER_COPY'))"
+            "m.LOCK_STATUS='GRANTED' AND ({named} OR m.OBJECT_TYPE IN ('GLOBAL', 'BACKUP LOCK') AND \
+             m.LOCK_TYPE<>'INTENTION_EXCLUSIVE')"
         );
-        return ("JOIN information_schema.METADATA_LOCK_INFO m ON m.THREAD_ID = p.ID", exact);
+        Locks {
+            joins: "JOIN performance_schema.threads h ON h.PROCESSLIST_ID = p.ID \
+                    JOIN performance_schema.metadata_locks m ON m.OWNER_THREAD_ID = h.THREAD_ID",
+            exact,
+            kind: "CASE m.OBJECT_TYPE WHEN 'GLOBAL' THEN 'global read lock' \
+                   WHEN 'BACKUP LOCK' THEN 'backup lock' ELSE 'metadata lock' END",
+        }
     }
-    let named = of_each(tables, |database, table| {
-        format!("m.OBJECT_TYPE='TABLE' AND m.OBJECT_SCHEMA={database} AND m.OBJECT_NAME={table}")
-    });
-    let exact = format!(
-        "m.LOCK_STATUS='GRANTED' AND ({named} OR m.OBJECT_TYPE IN ('GLOBAL', 'BACKUP LOCK') AND \
-         m.LOCK_TYPE<>'INTENTION_EXCLUSIVE')"
-    );
-    let joins = "JOIN performance_schema.threads h ON h.PROCESSLIST_ID = p.ID \
-                 JOIN performance_schema.metadata_locks m ON m.OWNER_THREAD_ID = h.THREAD_ID";
-    (joins, exact)
 }
 
 /// A condition on each of the tables, by their quoted names.
@@ -384,6 +438,9 @@ fn prepared(session: &mut Session) -> Result<Option<String>> {
 fn holder_text(row: &Row) -> Result<String> {
     let (id, user, host) = (row.text(0)?, row.text(1)?, row.text_lossy(2));
     let mut text = format!("connection {id} of {user}@{host}");
+    if let Some(kind) = row.text_or_null(6)? {
+        let _ = write!(text, ", with a {kind}");
+    }
     if let Some(seconds) = row.text_or_null(5)? {
         // Writing to a text does not fail.
         let _ = write!(text, ", in a transaction for {seconds} s");

@@ -1,6 +1,6 @@
 //! The reading of lines, by many workers.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 
 use encode::mapped::{Gathering, Lines};
@@ -47,6 +47,7 @@ pub(super) fn gather(
             gathered: gathered.collect(),
             kept: check.tables.iter().map(|_| Keys::default()).collect(),
         },
+        has_rows: check.tables.iter().map(|_| AtomicBool::new(false)).collect(),
         bad: Mutex::default(),
         bad_bytes: AtomicU64::new(check.bad_bytes),
         candidates: Mutex::default(),
@@ -64,7 +65,9 @@ pub(super) fn gather(
     let mut bad = shared.bad.into_inner().unwrap_or_else(PoisonError::into_inner);
     bad.sort_by_key(|line| line.place);
     let lines = shared.reading.tally().rows_read();
-    Ok(Gathered { entities: shared.entities.gathered, bad, bad_bytes, ends_early, lines })
+    let has_rows = shared.has_rows.into_iter().map(AtomicBool::into_inner).collect();
+    let entities = shared.entities.gathered;
+    Ok(Gathered { entities, has_rows, bad, bad_bytes, ends_early, lines })
 }
 
 fn usage(error: sources::Error) -> Stop {

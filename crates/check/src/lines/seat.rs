@@ -128,6 +128,15 @@ impl<'a> Seat<'a> {
         !self.is_known && !keys.has_no_row(self.number)
     }
 
+    /// True if the line has a row here.
+    pub(super) fn has_row(
+        &mut self,
+        (rows, index): (TextRows<'_>, usize),
+        keys: &Keys<'_>,
+    ) -> bool {
+        !keys.has_no_row(self.number) && self.row.of(rows, index, LineOrigin::default()).is_some()
+    }
+
     /// The entity that the row of the line at hand is one of; none of a row that is made from each line, and
     /// of a line that a value of the key makes a bad one.
     fn entity(&self, keys: &Keys<'_>) -> Option<usize> {

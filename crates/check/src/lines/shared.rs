@@ -1,6 +1,6 @@
 //! State shared by the workers that read lines.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use encode::mapped::{Gathering, Lines};
@@ -27,6 +27,8 @@ pub(super) struct Shared<'a> {
     pub(super) reading: Reading<'a>,
     pub(super) lines: Lines,
     pub(super) entities: Entities,
+    /// One a table: true once a line that is not refused by itself has a row of the table.
+    pub(super) has_rows: Vec<AtomicBool>,
     pub(super) bad: Mutex<Vec<BadLine>>,
     /// Bytes of the bad lines of all readings.
     pub(super) bad_bytes: AtomicU64,

@@ -1,5 +1,7 @@
 //! One worker's findings about each line: its faults, and its key in each entity.
 
+use std::sync::atomic::Ordering;
+
 use encode::mapped::{LineAt, LineOrigin, LinePlace};
 use encode::reading::Sink;
 use encode::rejects::Reject;
@@ -137,8 +139,16 @@ impl<'a> Worker<'a> {
     /// entities in its place.
     fn decide(&mut self, line: &mut Line<'_>) {
         if self.faults.has_of_line() {
-            self.refuse(line);
-        } else if !self.faults.is_empty() && self.stands_with_fault(line.at()) {
+            return self.refuse(line);
+        }
+        for (seat, has_rows) in self.seats.iter_mut().zip(&self.shared.has_rows) {
+            if !has_rows.load(Ordering::Relaxed)
+                && seat.has_row((line.rows, line.index), &self.keys)
+            {
+                has_rows.store(true, Ordering::Relaxed);
+            }
+        }
+        if !self.faults.is_empty() && self.stands_with_fault(line.at()) {
             let candidate = self.candidate(line);
             self.candidates.push(candidate);
         } else {

@@ -1,5 +1,6 @@
 //! Killed at any point, the target is the old table or the new one, and the next load cleans up.
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
@@ -354,7 +355,7 @@ fn the_second_of_two_loads_says_who_has_the_table() {
     let mut first = start(&mut scene.load_with("rows.begin=pause"));
     wait_paused(&mut first);
     let begun = Instant::now();
-    let second = run(&mut scene.command());
+    let second = run(scene.command().args(["--lock-wait", "1"]));
     assert!(begun.elapsed() < Duration::from_secs(20));
     second.refused(1, &["another load into", &scene.table, "is running (connection "]);
     let (_, rest) = second.err.rsplit_once("connection ").unwrap();
@@ -363,6 +364,25 @@ fn the_second_of_two_loads_says_who_has_the_table() {
     assert_eq!(scene.session.query_text(&known).unwrap().as_deref(), Some("1"));
     resume(&first);
     finish(first).done();
+    assert!(scene.is_new());
+    scene.clean("after both");
+}
+
+/// The wait for another load of the table ended after 5 s, whatever --lock-wait was.
+#[test]
+fn the_second_of_two_loads_waits_for_the_first() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Replace, 1_000);
+    let mut first = start(&mut scene.load_with("rows.begin=pause"));
+    wait_paused(&mut first);
+    let mut second = start(&mut scene.command());
+    let told = format!("waiting for another load into {} to end, at most 60 s", scene.table);
+    let mut said = BufReader::new(second.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(said.any(|line| line.contains(&told)));
+    resume(&first);
+    finish(first).done();
+    let rest: Vec<String> = said.collect();
+    assert_eq!(finish(second).code(), 0, "{rest:?}");
     assert!(scene.is_new());
     scene.clean("after both");
 }

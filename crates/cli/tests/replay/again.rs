@@ -134,6 +134,24 @@ fn rows_that_a_failed_replay_added_are_not_added_twice_without_a_word() {
     assert_eq!(scene.value("SELECT COUNT(*) FROM a"), "2");
 }
 
+/// Rows that were added are gone with their database, and the same command said that they may be there.
+#[test]
+fn a_replay_whose_database_was_dropped_begins_anew() {
+    let text = format!(
+        "CREATE TABLE IF NOT EXISTS others (i INT);\nINSERT INTO others VALUES (1),(2);\n{DUMP}{VIEW}"
+    );
+    let before = "CREATE TABLE others (i INT) ENGINE=InnoDB";
+    let Some(mut scene) = Scene::failed(before, &text) else { return };
+    let database = scene.yard.databases[0].clone();
+    let anew = format!(
+        "DROP DATABASE {database};CREATE DATABASE {database};USE {database};CREATE TABLE helper (i INT)"
+    );
+    all(&mut scene.yard.session, &anew);
+    scene.again(&[]).done();
+    assert_eq!(scene.value("SELECT COUNT(*) FROM others"), "2");
+    assert_eq!(scene.value("SELECT COUNT(*) FROM a"), "2");
+}
+
 /// References of triggers and foreign keys to a database that the dump has only later, stayed that
 /// database's, although everything goes into another one.
 #[test]

@@ -138,8 +138,8 @@ fn two_loads_of_tables_that_they_share_do_not_wait_for_each_other_forever() {
     for table in ["c", "b"] {
         other.arg(yard.folder().join(format!("{table}.txt")));
     }
-    other.args(["--into", &yard.database, "--mode", "replace", "--memory", "40M", "--socket"]);
-    let second = run(other.arg(server.socket()));
+    other.args(["--into", &yard.database, "--mode", "replace", "--memory", "40M"]);
+    let second = run(other.args(["--lock-wait", "1", "--socket"]).arg(server.socket()));
     second.refused(1, &["another load into", &format!("{}.b", yard.database), "is running"]);
     resume(&first);
     finish(first).done();

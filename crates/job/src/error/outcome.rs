@@ -134,7 +134,10 @@ impl Error {
             Ok(()) if matches!(&self, Error::Server(error) if error.has_advice()) => {
                 format!("{now}the load left nothing behind")
             }
-            Ok(()) => format!("{now}the load left nothing behind; {}", self.remedy()),
+            Ok(()) => {
+                let remedy = self.remedy().unwrap_or_else(|| "load again".to_owned());
+                format!("{now}the load left nothing behind; {remedy}")
+            }
             Err(error) => format!(
                 "{now}{} and its files could not be removed; the next load of the table removes \
                  them ({error})",
@@ -144,17 +147,17 @@ impl Error {
         Error::Step { step, error: Box::new(self), state, clean }
     }
 
-    /// The remedy for an error of the server that has no advice of its own.
-    fn remedy(&self) -> String {
-        match self {
-            Error::Server(error) if error.errno() == Some(ER_ROW_IS_REFERENCED) => format!(
+    /// The remedy for an error of the server that has no advice of its own; none where the same load may succeed.
+    pub(super) fn remedy(&self) -> Option<String> {
+        let Error::Server(error) = self else { return None };
+        (error.errno() == Some(ER_ROW_IS_REFERENCED)).then(|| {
+            format!(
                 "{} replaces rows that other tables refer to, and {} with {} changes them and deletes none",
                 PATH.with("direct"),
                 MODE.with("append"),
                 ON_DUPLICATE.with("update")
-            ),
-            _ => "load again".to_owned(),
-        }
+            )
+        })
     }
 }
 
@@ -188,6 +191,17 @@ mod tests {
         Error::Server(server::Error::Statement { errno, sqlstate, message, statement })
     }
 
+    fn several(error: Error) -> Error {
+        Error::Several {
+            table: "d.t".to_owned(),
+            step: "rows",
+            error: Box::new(error),
+            tables: 2,
+            left: None,
+            others: Vec::new(),
+        }
+    }
+
     #[test]
     fn a_load_that_failed_says_once_what_became_of_the_table() {
         let lock = || {
@@ -197,14 +211,6 @@ mod tests {
         let full = io::Error::from(io::ErrorKind::StorageFull);
         let full = Error::Io { doing: "writing", path: "/tmp/run".into(), source: full };
         assert!(lock().leaves_table_unchanged() && full.leaves_table_unchanged());
-        let several = |error| Error::Several {
-            table: "d.t".to_owned(),
-            step: "rows",
-            error: Box::new(error),
-            tables: 2,
-            left: None,
-            others: Vec::new(),
-        };
         let unknown = server::Error::CommitUnknown("d.t".to_owned());
         for error in [several(lock()), Error::Server(unknown), Error::Usage("--fill".to_owned())] {
             assert!(!error.leaves_table_unchanged(), "{error}");
@@ -219,7 +225,17 @@ mod tests {
 
     #[test]
     fn rows_that_others_refer_to_are_not_to_be_loaded_again_in_the_same_way() {
-        assert!(refused(ER_ROW_IS_REFERENCED).remedy().starts_with("--path direct "));
-        assert_eq!(refused(1114).remedy(), "load again");
+        let remedy = |errno| refused(errno).remedy();
+        assert!(
+            remedy(ER_ROW_IS_REFERENCED).is_some_and(|text| text.starts_with("--path direct "))
+        );
+        assert_eq!(remedy(1114), None);
+        let of_several = |errno| several(refused(errno)).to_string();
+        assert!(
+            of_several(ER_ROW_IS_REFERENCED).contains("was changed; --path direct replaces rows"),
+            "{}",
+            of_several(ER_ROW_IS_REFERENCED)
+        );
+        assert!(of_several(1114).ends_with("none of the 2 tables was changed"));
     }
 }

@@ -62,6 +62,10 @@ pub(super) fn also_bad(others: &[String]) -> String {
     }
 }
 
+pub(super) fn also_helps(error: &Error) -> String {
+    error.remedy().map_or(String::new(), |remedy| format!("; {remedy}"))
+}
+
 pub(super) fn state_of_tables(table: &str, error: &Error, done: &[Report]) -> String {
     let names: Vec<&str> = done.iter().map(|report| report.target.as_str()).collect();
     let loaded = format!("already loaded: {}", names.join(", "));

@@ -422,7 +422,8 @@ impl<'l> Survey<'l> {
             self.facts.against_direct.push(missing);
             return Ok(());
         }
-        let scope = Scope::of(&self.target.table, inspected, source)?;
+        let Lock { session, table, .. } = &mut *self.target;
+        let scope = Scope::of(table, inspected, source, session)?;
         let wider = scope.widened();
         let is_weighed = self.facts.input.as_ref().is_some_and(|input| input.built.is_some());
         let mut look = |scope: &Scope| Old::inspect(self.target, scope);

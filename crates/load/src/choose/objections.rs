@@ -233,6 +233,11 @@ pub(super) fn why(
              exchanged with ALTER TABLE .. EXCHANGE PARTITION, which reads all rows; the other \
              partitions stay"
         ),
+        (Some(parts), Some(Scope::Altered(_))) => format!(
+            "{WHY_DIRECT}: the table was altered instantly, so all of its {parts} partitions are \
+             rebuilt with their old rows, and exchanged into a new table with ALTER TABLE .. \
+             EXCHANGE PARTITION, which reads all rows"
+        ),
         (Some(parts), Some(_)) => format!(
             "{WHY_DIRECT}: rows go to several of its {parts} partitions, so these are rebuilt \
              with their old rows, and all are exchanged into a new table with ALTER TABLE .. \

@@ -90,10 +90,12 @@ pub(super) fn inspect(
         Some(held) => held,
         None => take(connect, tables, told)?,
     };
-    let (mut targets, settled) = killed_loads::finish_all(targets, &keeper, connect, tables, text)?;
+    let (mut targets, mut settled) =
+        killed_loads::finish_all(targets, &keeper, connect, tables, text)?;
     if settled.is_in {
         return Ok(Inspection::In(targets, keeper, Box::new(settled)));
     }
+    settled.notes.extend(copies::sent_note(&against));
     for target in &mut targets {
         copies::add_reasons(&mut target.unsupported, &against);
     }

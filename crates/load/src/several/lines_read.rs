@@ -106,6 +106,8 @@ pub(super) struct Read {
     pub(super) bad: Vec<BadLine>,
     /// True if lines behind them were not read.
     pub(super) ends_early: bool,
+    /// One a table: true if a line has a row of the table.
+    pub(super) has_rows: Vec<bool>,
     /// One a table: its entities, in the order of their first lines; behind those values that are unique.
     pub(super) entities: Vec<Option<Entities>>,
 }
@@ -140,7 +142,7 @@ impl Parts<'_> {
                 progress: self.progress,
             };
             let gathered = check.gather(source, session)?;
-            let Gathered { entities, lines, .. } = gathered;
+            let Gathered { entities, has_rows, lines, .. } = gathered;
             bad_bytes = gathered.bad_bytes;
             left_out.extend(gathered.bad.iter().map(|line| line.place));
             bad.extend(gathered.bad);
@@ -164,7 +166,7 @@ impl Parts<'_> {
                 bad.sort_by_key(|line| line.place);
                 bad.iter().try_for_each(|line| log.push(&line.reject))?;
                 log.flush()?;
-                return Ok(Read { lines, left_out, bad, ends_early: is_over, entities });
+                return Ok(Read { lines, left_out, bad, ends_early: is_over, has_rows, entities });
             }
             restart(source)?;
         }

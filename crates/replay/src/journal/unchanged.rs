@@ -40,7 +40,7 @@ impl Journal {
             }
         }
         if let Some(name) = missing {
-            self.begin_anew(&name)?;
+            self.begin_anew(own, &name)?;
         }
         let note = match self.has_failed {
             true => self.check_unchanged(own)?,
@@ -73,7 +73,7 @@ impl Journal {
             };
             return Ok(self.goes_on().then(note));
         };
-        self.begin_anew(&changed)?;
+        self.begin_anew(own, &changed)?;
         Ok(Some(format!(
             "the same replay failed before; {changed} has changed since, or cannot be compared, \
              so everything was replayed anew"
@@ -83,19 +83,25 @@ impl Journal {
     /// Forgets everything, since this table is not as the replay has left it.
     ///
     /// Errors: rows that were added to other tables would come once more.
-    fn begin_anew(&mut self, changed: &TableName) -> Result<(), Error> {
-        self.check_anew(&format!("{changed} has changed since, or cannot be compared"))?;
+    fn begin_anew(&mut self, own: &mut Session, changed: &TableName) -> Result<(), Error> {
+        let why = format!("{changed} has changed since, or cannot be compared");
+        self.check_anew(Some(own), &why)?;
         self.restart()
     }
 
-    /// Before everything is forgotten that a replay has done, because of `why`.
+    /// Before everything is forgotten that a replay has done, because of `why`. Rows whose table `own` does not find are
+    /// gone with that.
     ///
     /// Errors: rows that it added to tables in their places would come once more.
-    pub(super) fn check_anew(&self, why: &str) -> Result<(), Error> {
+    pub(super) fn check_anew(&self, mut own: Option<&mut Session>, why: &str) -> Result<(), Error> {
         // Rows of a table in its place are finished by one statement, which adds them.
         let adds = |finished: &Finished| finished.from == finished.to && finished.rows > 0;
-        let added = self.tables.iter().find(|(_, all)| all.iter().any(adds));
-        let what = match added {
+        let mut is_gone = |name: &TableName| match &mut own {
+            Some(own) => matches!(catalog::exists(own, name), Ok(false)),
+            None => false,
+        };
+        let mut added = self.tables.iter().filter(|(_, all)| all.iter().any(adds));
+        let what = match added.find(|(name, _)| !is_gone(name)) {
             Some((name, _)) => format!("added rows to {name}"),
             None if self.changes.is_disjoint(&self.done) => return Ok(()),
             None => "run statements that change rows".to_owned(),

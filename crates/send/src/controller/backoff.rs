@@ -10,7 +10,7 @@
 //! | a replica behind by more than `--max-lag`, or not applying | none, until half of it |
 //!
 //! Never below one, but for replicas: those a trickle would keep behind for ever. When it is over,
-//! one more connection comes back after each [`CALM`].
+//! one more connection comes back after each [`CALM`]. A wait for a replica that applies nothing has an end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -79,6 +79,8 @@ pub(super) struct Backoff {
     /// Statements of others when the load began.
     others: Option<u64>,
     counted_at: Duration,
+    /// Since when a replica applies nothing, and its words.
+    standing: Option<(Duration, String)>,
 }
 
 /// The limit for one cause.
@@ -95,7 +97,8 @@ struct Hold {
 impl Backoff {
     /// Replicas may be behind by `lag_max`.
     pub(super) fn new(lag_max: Duration) -> Backoff {
-        Backoff { holds: BTreeMap::new(), lag_max, others: None, counted_at: Duration::ZERO }
+        let (holds, counted_at) = (BTreeMap::new(), Duration::ZERO);
+        Backoff { holds, lag_max, others: None, counted_at, standing: None }
     }
 
     /// Connections that may be at work; 0 is a pause.
@@ -143,6 +146,9 @@ impl Backoff {
         let others = others.unwrap_or(0);
         let more = others.saturating_sub(self.others.unwrap_or(0)) as f64 / BUSY_MAX as f64;
         self.weigh(Cause::Busy, more, format!("{others} ran at once"), wanted, now);
+        let stands = |lag: &&Lag| !matches!(lag.following, Following::Behind(_));
+        let since = self.standing.take().map_or(now, |(since, _)| since);
+        self.standing = pressure.lag.as_ref().filter(stands).map(|lag| (since, lag.to_string()));
         match &pressure.lag {
             Some(lag) => self.follow(lag, wanted, now),
             None => self.weigh(Cause::Lag, 0.0, String::new(), wanted, now),
@@ -161,6 +167,12 @@ impl Backoff {
         let worst =
             hold.report.worst.as_deref().map_or(String::new(), |worst| format!(" ({worst})"));
         Some(format!("{how} because of {}{worst}", cause.name()))
+    }
+
+    /// How long a replica has applied nothing, and its words.
+    pub(super) fn standing(&self, now: Duration) -> Option<(Duration, &str)> {
+        let (since, words) = self.standing.as_ref()?;
+        Some((now.saturating_sub(*since), words))
     }
 
     /// For the report: what had any effect.

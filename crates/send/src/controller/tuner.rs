@@ -172,6 +172,11 @@ impl Tuner {
         self.backoff.holding()
     }
 
+    /// How long a replica has applied nothing, and its words.
+    pub(super) fn standing(&self, now: Duration) -> Option<(Duration, &str)> {
+        self.backoff.standing(now)
+    }
+
     /// The settings.
     pub(super) fn settled(&self) -> Settled {
         let row_bytes = self.bytes / self.rows.max(1);

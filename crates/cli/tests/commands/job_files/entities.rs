@@ -89,6 +89,27 @@ fn lines_that_say_different_things_of_one_entity_fail_or_count_as_was_said() {
     assert!(bad.ends_with("\nB,2026-01-02,b@x,Bob,1,S1,Nail,1.75,3\n"), "{bad}");
 }
 
+/// Lines that a rule and a conflict refuse count for each other, in any order.
+#[test]
+fn a_line_that_is_not_unique_counts_for_its_entities_and_the_other_way_round() {
+    let Some(mut shop) = Shop::new() else { return };
+    let rule = "[[rule]]\nfield = \"customer\"\nunique = true\n[[table]]\nname = \"customers\"";
+    shop.edit("[[table]]\nname = \"customers\"", rule);
+    shop.edit("on_conflict = \"fail\"", "on_conflict = \"reject\"");
+    let first = "A,2026-01-01,a@x,Ann,1,S1,Nail,1.50,2\n";
+    // The second differs from the first, and is the first with the customer or the product of the third.
+    let (conflict, same_customer) =
+        ("B,2026-01-01,b@x,Bob,1,S1,Nail,1.75,2\n", "C,2026-01-01,c@x,Bob,1,S2,Bolt,9.00,2\n");
+    let (not_unique, same_product) =
+        ("B,2026-01-01,b@x,Ann,1,S2,Bolt,9.00,2\n", "C,2026-01-01,c@x,Cid,1,S2,Bolt,9.50,2\n");
+    for (second, third) in [(conflict, same_customer), (not_unique, same_product)] {
+        shop.reset();
+        let loaded = shop.load(&format!("{first}{second}{third}"), &["--rejects-max", "2"]);
+        assert_eq!(loaded.code(), 3, "{loaded:?}");
+        assert_eq!(shop.counts(), [1, 1, 1, 1], "{second}{third}");
+    }
+}
+
 #[test]
 fn no_row_whose_id_others_have_is_left_out_for_another_key() {
     let Some(mut shop) = Shop::new() else { return };
@@ -156,7 +177,7 @@ fn tables_are_taken_before_ids_are_chosen() {
     let mut child = start(command.env("INRUSH_FAILPOINT", "thread.ids=pause"));
     wait_paused(&mut child);
     let file = shop.desk.home.file("others.csv", "1,other@example.org,Other\n");
-    let other = shop.desk.load("customers", &file, &[]);
+    let other = shop.desk.load("customers", &file, &["--lock-wait", "1"]);
     assert!(other.code() != 0 && other.err.contains("another load into"), "{other:?}");
     // Each of its threads stops there.
     while child.try_wait().unwrap().is_none() {

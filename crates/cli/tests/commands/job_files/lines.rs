@@ -89,6 +89,26 @@ fn a_check_tells_every_bad_line_and_loads_nothing() {
     assert_eq!(shop.state(), state);
 }
 
+/// A load refuses to replace rows by none, and so does the check before it.
+#[test]
+fn a_check_names_a_table_whose_rows_would_be_replaced_by_none() {
+    let Some(mut shop) = Shop::new() else { return };
+    let table = "[[table]]\nname = \"order_lines\"\n";
+    shop.edit(table, &format!("{table}when = {{ no = \"none\" }}\n"));
+    let lines = lines(10);
+    shop.load(&lines, &["--dry-run"]).done();
+    let words = ["the input has no rows", "--mode replace would leave", "order_lines empty"];
+    shop.load(&lines, &["--dry-run", "--mode", "replace"]).refused(2, &words);
+    shop.load(&lines, &["--mode", "replace"]).refused(2, &words);
+    shop.load(&lines, &["--dry-run", "--mode", "replace", "--allow-empty"]).done();
+    // An entity has no row of lines without its key.
+    shop.edit("when = { no = \"none\" }\n", "");
+    shop.edit("order_id = { id_of = \"orders\" }", "order_id = \"line\"");
+    let without_key = ",2026-01-01,a@x,Ann,1,S1,Nail,1.50,2\n";
+    let refused = shop.load(without_key, &["--dry-run", "--mode", "replace"]);
+    refused.refused(2, &["--mode replace would leave", ".orders empty"]);
+}
+
 #[test]
 fn bad_lines_take_a_quarter_of_the_memory_at_most() {
     let Some(mut shop) = Shop::new() else { return };
