@@ -1,6 +1,7 @@
 //! Object stores: a server of S3 in Python (moto), and servers that refuse, change and die.
 
 mod answers;
+mod google;
 mod moto;
 mod read;
 pub(crate) mod written;

@@ -167,6 +167,29 @@ fn rows_are_added_once(path: &'static str, key: &str) {
     }
 }
 
+/// Small files share transactions: 2,000 files of 20 rows would take 2,000.
+#[test]
+fn rows_of_many_small_files_are_added_once() {
+    for path in ["stream", "insert"] {
+        let Some(mut growing) = Growing::new(path, "") else { return };
+        let folder = growing.file.with_extension("d");
+        std::fs::create_dir(&folder).unwrap();
+        let text = std::fs::read_to_string(&growing.file).unwrap();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        for (number, rows) in lines.chunks(20).enumerate() {
+            std::fs::write(folder.join(format!("{number:04}.txt")), rows.concat()).unwrap();
+        }
+        growing.file = folder.join("*.txt");
+        let killed = growing.add("portion.5.loaded=kill");
+        assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
+        let report: Value = serde_json::from_str(&growing.add("").done().out).unwrap();
+        let [before, chunks] =
+            ["rows_before", "chunks"].map(|name| report["logical"][name].as_u64());
+        assert!(before > Some(20) && chunks < Some(100), "{report}");
+        growing.check(path);
+    }
+}
+
 /// The rows behind the one that was too many are of the chunk too, which is loaded whole or not.
 #[test]
 fn an_append_that_failed_on_refused_rows_goes_on_when_more_are_tolerated() {

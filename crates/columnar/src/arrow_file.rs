@@ -121,6 +121,14 @@ impl TypedFile for ArrowFile {
         "record batch"
     }
 
+    fn description_bytes(&self) -> Option<u64> {
+        Some(self.messages.description_bytes())
+    }
+
+    fn close(&self) {
+        self.messages.input().close();
+    }
+
     fn check_unchanged(&self) -> sources::Result<()> {
         self.messages.input().check_unchanged()
     }

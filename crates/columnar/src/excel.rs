@@ -114,6 +114,13 @@ impl TypedFile for ExcelFile {
         PartPlace { name: format!("sheet {}", self.sheet.name()), cells: Some(columns) }
     }
 
+    fn description_bytes(&self) -> Option<u64> {
+        // It has all of the sheet.
+        None
+    }
+
+    fn close(&self) {}
+
     fn check_unchanged(&self) -> sources::Result<()> {
         self.input.check_unchanged()
     }

@@ -88,6 +88,13 @@ pub(crate) trait TypedFile: Any + Send + Sync {
         PartPlace { name: format!("{} {}", self.part_name(), part + 1), cells: None }
     }
 
+    /// Bytes that its description takes in memory: its footer, and what was examined of its parts; an estimate. None if
+    /// it cannot be closed.
+    fn description_bytes(&self) -> Option<u64>;
+
+    /// Closes the input, which the next reading opens again.
+    fn close(&self);
+
     /// Refuses a file that is not as it was found.
     fn check_unchanged(&self) -> sources::Result<()>;
 }

@@ -271,6 +271,16 @@ impl TypedFile for ParquetFile {
         "row group"
     }
 
+    fn description_bytes(&self) -> Option<u64> {
+        let pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let bytes = self.groups().memory_size() + pages * size_of::<((usize, usize), Pages)>();
+        Some(bytes as u64)
+    }
+
+    fn close(&self) {
+        self.input.input().close();
+    }
+
     fn check_unchanged(&self) -> sources::Result<()> {
         self.input.input().check_unchanged()
     }

@@ -1,7 +1,8 @@
 //! State that a source and its readers share: the files, those that are open, and their common columns.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use face::option::MISSING_NULL;
@@ -20,6 +21,8 @@ use crate::room::Room;
 
 /// Files that stay open: the one at hand, and those that readers still read.
 pub(crate) const FILES_OPEN_MAX: usize = 4;
+/// The part of the memory for descriptions of files that were closed.
+const CLOSED_SHARE: u64 = 32;
 /// Sheets of workbooks that stay in memory, and the part of the memory for each.
 const SHEETS_OPEN_MAX: usize = 2;
 const SHEET_SHARE: u64 = 4;
@@ -35,8 +38,53 @@ pub(crate) struct Shared {
     pub(crate) parts: Parts,
     /// The columns of the input: those of the first file, or of all files that are not pipes.
     schema: OnceLock<SchemaRef>,
-    open: Mutex<Vec<(u32, Arc<OpenFile>)>>,
+    known: Mutex<KnownFiles>,
     pub(crate) stop: Arc<AtomicBool>,
+}
+
+/// The files whose descriptions are in memory: those that are open, the oldest first, and those that were closed.
+#[derive(Clone, Default)]
+struct KnownFiles {
+    open: Vec<(u32, Arc<OpenFile>)>,
+    closed: BTreeMap<u32, (Arc<OpenFile>, u64)>,
+    closed_bytes: u64,
+}
+
+impl KnownFiles {
+    /// The file of this index, open from now on.
+    fn find(&mut self, index: u32, limits: Limits) -> Option<Arc<OpenFile>> {
+        if let Some((_, file)) = self.open.iter().find(|(at, _)| *at == index) {
+            return Some(Arc::clone(file));
+        }
+        let (file, bytes) = self.closed.remove(&index)?;
+        self.closed_bytes -= bytes;
+        self.push(index, Arc::clone(&file), limits);
+        Some(file)
+    }
+
+    /// Adds an open file. Of those that nobody reads the oldest is closed if there are too many; its description stays
+    /// if there is room for it.
+    fn push(&mut self, index: u32, file: Arc<OpenFile>, limits: Limits) {
+        while self.open.len() >= limits.open
+            && let Some(at) = self.open.iter().position(|(_, file)| Arc::strong_count(file) == 1)
+        {
+            let (index, file) = self.open.remove(at);
+            let bytes = file.file.description_bytes();
+            if let Some(bytes) = bytes.filter(|it| self.closed_bytes + it <= limits.closed_bytes) {
+                file.file.close();
+                self.closed_bytes += bytes;
+                self.closed.insert(index, (file, bytes));
+            }
+        }
+        self.open.push((index, file));
+    }
+}
+
+/// Limits of the files whose descriptions are in memory.
+#[derive(Clone, Copy)]
+struct Limits {
+    open: usize,
+    closed_bytes: u64,
 }
 
 /// An open file.
@@ -92,7 +140,7 @@ impl Shared {
             memory_bytes: *memory_bytes,
             parts: Parts::new(Room::new(0)),
             schema: OnceLock::new(),
-            open: Mutex::default(),
+            known: Mutex::default(),
             stop: Arc::clone(stop),
         }
     }
@@ -104,7 +152,10 @@ impl Shared {
 
     /// Another one of the same files, with room of its own.
     pub(crate) fn again(&self) -> Shared {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = match self.kind {
+            Kind::Excel => self.known().clone(),
+            Kind::Parquet | Kind::Arrow => KnownFiles::default(),
+        };
         Shared {
             kind: self.kind,
             files: self.files.clone(),
@@ -113,13 +164,18 @@ impl Shared {
             memory_bytes: self.memory_bytes,
             parts: Parts::new(Room::new(self.parts.room().bytes())),
             schema: self.schema.clone(),
-            open: Mutex::new(if self.kind == Kind::Excel { open.clone() } else { Vec::new() }),
+            known: Mutex::new(known),
             stop: Arc::clone(&self.stop),
         }
     }
 
-    fn open_max(&self) -> usize {
-        if self.kind == Kind::Excel { SHEETS_OPEN_MAX } else { FILES_OPEN_MAX }
+    fn limits(&self) -> Limits {
+        let open = if self.kind == Kind::Excel { SHEETS_OPEN_MAX } else { FILES_OPEN_MAX };
+        Limits { open, closed_bytes: self.memory_bytes / CLOSED_SHARE }
+    }
+
+    fn known(&self) -> MutexGuard<'_, KnownFiles> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The columns of the input.
@@ -166,12 +222,12 @@ impl Shared {
         if index > 0 || self.matching.allows_missing() {
             self.schema()?;
         }
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = self.known(&mut open, index) {
+        let mut known = self.known();
+        if let Some(file) = known.find(index, self.limits()) {
             return Ok(file);
         }
         let file = Arc::new(self.open_checked(index)?);
-        open.push((index, Arc::clone(&file)));
+        known.push(index, Arc::clone(&file), self.limits());
         Ok(file)
     }
 
@@ -186,18 +242,16 @@ impl Shared {
             return Ok(0);
         }
         self.schema()?;
-        let lock = || self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = |index: &u32| {
-            let known = self.known(&mut lock(), *index);
-            let file = match known {
-                Some(file) => file,
-                None => {
-                    let file = Arc::new(self.open_checked(*index)?);
-                    lock().push((*index, Arc::clone(&file)));
-                    file
-                }
+            let known = self.known().find(*index, self.limits());
+            let (file, is_new) = match known {
+                Some(file) => (file, false),
+                None => (Arc::new(self.open_checked(*index)?), true),
             };
             let bytes = file.file.reader_bytes();
+            if is_new {
+                self.known().push(*index, file, self.limits());
+            }
             bytes.map_err(|problem| self.error(*index, String::new(), problem))
         };
         Ok(self.each_of(&indexes, bytes)?.into_iter().max().unwrap_or_default())
@@ -214,15 +268,6 @@ impl Shared {
         // Sheets are as large as memory allows.
         let threads = if self.kind == Kind::Excel { 1 } else { FILES_OPEN_MAX };
         at_once(threads, indexes, work, failed)
-    }
-
-    /// The file of this index, if it is open. If it is not, makes room for one more open file.
-    fn known(&self, open: &mut Vec<(u32, Arc<OpenFile>)>, index: u32) -> Option<Arc<OpenFile>> {
-        let known = open.iter().find(|(at, _)| *at == index).map(|(_, file)| Arc::clone(file));
-        while known.is_none() && open.len() >= self.open_max() {
-            open.remove(0);
-        }
-        known
     }
 
     fn open_checked(&self, index: u32) -> Result<OpenFile> {

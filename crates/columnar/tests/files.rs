@@ -1,7 +1,9 @@
 //! Several files, projection, positions, and types that do not fit.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use arrow_array::*;
 use arrow_ipc::{DictionaryBatch, DictionaryEncoding, root_as_message};
@@ -9,11 +11,12 @@ use arrow_schema::{DataType, Field, Schema};
 use columnar::{ColumnarOptions, Kind};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use sources::remote::{self, Remote};
 use sources::{Batch, Chunk, ReadAs, Reader, SourceExt as _};
 use values::{SqlType, TextType};
 
 use crate::tables::{nanos, one};
-use crate::writing::{All, arrow_file, arrow_stream, open, parquet, read, read_in_chunks};
+use crate::writing::{All, arrow_file, arrow_stream, open, parquet, read, read_in_chunks, rows_of};
 
 fn text() -> SqlType {
     let text =
@@ -56,6 +59,81 @@ fn several_files_are_one_input_by_the_names_of_their_columns() {
         places.push((chunk.ordinal, chunk.file, chunk.first_record));
     }
     assert_eq!(places, [(0, 0, Some(0)), (1, 1, Some(0))]);
+}
+
+/// An object that counts the readings of its end, where the footer is.
+#[derive(Debug)]
+struct Counted {
+    bytes: Vec<u8>,
+    ends_read: AtomicUsize,
+}
+
+impl Remote for Counted {
+    fn bytes(&self) -> Option<u64> {
+        Some(self.bytes.len() as u64)
+    }
+
+    fn identity(&self) -> &str {
+        "the same"
+    }
+
+    fn head(&self) -> &[u8] {
+        &self.bytes[..64]
+    }
+
+    fn read_at(&self, position: u64, out: &mut [u8]) -> io::Result<usize> {
+        let rest = self.bytes.get(position as usize..).unwrap_or_default();
+        self.ends_read.fetch_add(usize::from(rest.len() <= out.len()), Ordering::Relaxed);
+        let size = rest.len().min(out.len());
+        out[..size].copy_from_slice(&rest[..size]);
+        Ok(size)
+    }
+
+    fn open(&self) -> io::Result<Box<dyn io::Read + Send>> {
+        Ok(Box::new(io::Cursor::new(self.bytes.clone())))
+    }
+
+    fn limit(&self, _bytes: usize) {}
+
+    fn forget(&self) {}
+
+    fn watch(&self, _stop: &Arc<AtomicBool>) {}
+}
+
+/// With more files than are open at a time each was opened twice, and its footer read twice.
+#[test]
+fn the_footers_of_many_files_are_read_once_if_memory_allows() {
+    let folder = tempfile::tempdir().unwrap();
+    let object = |kind: &str, number: i32| {
+        let (path, batches) = (folder.path().join("file"), [people(&[number])]);
+        match kind {
+            "parquet" => parquet(&path, &batches, WriterProperties::default()),
+            _ => arrow_file(&path, &batches, None),
+        }
+        let (bytes, ends_read) = (std::fs::read(&path).unwrap(), AtomicUsize::new(0));
+        let object = Arc::new(Counted { bytes, ends_read });
+        let name = PathBuf::from(format!("http://files/{number}.{kind}"));
+        remote::register(&name, Arc::clone(&object) as _);
+        (name, object)
+    };
+    for kind in ["parquet", "arrow"] {
+        let ends_read = |memory_bytes: u64, numbers: std::ops::Range<i32>| {
+            let objects = numbers.clone().map(|number| object(kind, number));
+            let (names, objects): (Vec<_>, Vec<_>) = objects.unzip();
+            let options = ColumnarOptions { memory_bytes, ..ColumnarOptions::default() };
+            let kind = Kind::of_files(&names).unwrap().unwrap();
+            let source = columnar::open(kind, &names, options).unwrap();
+            let rows = rows_of(source, &[Some(INT), Some(text())], 4 << 10).unwrap();
+            let ids: Vec<_> = rows.iter().map(|row| row[0].clone().unwrap()).collect();
+            assert_eq!(ids, numbers.map(|number| number.to_string()).collect::<Vec<_>>());
+            let count = |object: &Arc<Counted>| object.ends_read.load(Ordering::Relaxed);
+            objects.iter().map(count).collect::<Vec<_>>()
+        };
+        let alone = ends_read(256 << 20, 0..1)[0];
+        assert_eq!(ends_read(256 << 20, 0..20), vec![alone; 20], "{kind}");
+        let again = ends_read(64 << 10, 0..20);
+        assert!(again.iter().any(|times| *times > alone), "{kind}: {again:?}, {alone}");
+    }
 }
 
 #[test]

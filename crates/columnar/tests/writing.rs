@@ -57,7 +57,14 @@ pub(crate) fn read_in_chunks(
     columns: &[Option<SqlType>],
     chunk_bytes: usize,
 ) -> Result<Vec<Texts>> {
-    let mut source = open(paths)?;
+    rows_of(open(paths)?, columns, chunk_bytes)
+}
+
+pub(crate) fn rows_of(
+    mut source: Box<dyn Source>,
+    columns: &[Option<SqlType>],
+    chunk_bytes: usize,
+) -> Result<Vec<Texts>> {
     source.begin(ReadAs { columns: columns.to_vec(), chunk_bytes, ..ReadAs::default() })?;
     let (mut reader, mut chunk, mut batch) = (source.reader(), Chunk::default(), Batch::new());
     let mut rows = Vec::new();

@@ -312,7 +312,7 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
 
 /// The result of a chunk with more rejected rows than are tolerated, these by the server: the collector reports it when
 /// it has those before them.
-fn not_loaded(rejects: Vec<Reject>) -> ChunkResult {
+fn not_loaded(rejects: Vec<(usize, Reject)>) -> ChunkResult {
     ChunkResult { rejects, was_loaded: true, ..ChunkResult::default() }
 }
 

@@ -118,16 +118,17 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// The rejected rows of the chunk that was encoded last, and those that the server refused, in input order.
+    /// The rejected rows of the chunk that was encoded last, and those that the server refused, with their first
+    /// bytes, in input order.
     /// Gives the last ones; `hand_on` gets those before, [`REJECTS_HELD_MAX`] at a time.
     pub(crate) fn rejects(
         &mut self,
         chunk: &SentChunk,
-        refused: Vec<Reject>,
+        refused: Vec<(usize, Reject)>,
         hand_on: &mut dyn FnMut(Vec<Reject>) -> Result<(), Stop>,
     ) -> Result<Vec<Reject>, Stop> {
         if chunk.rejected.is_empty() {
-            return Ok(refused);
+            return Ok(refused.into_iter().map(|(_, reject)| reject).collect());
         }
         if self.rows.ordinal != Some(chunk.ordinal) {
             return Err(not_last().into());
@@ -251,7 +252,7 @@ struct Rejecting<'p, 'a> {
     chunk: &'p Chunk,
     rejected: &'p [u32],
     /// Rows that the server refused.
-    refused: Vec<Reject>,
+    refused: Vec<(usize, Reject)>,
     hand_on: &'p mut dyn FnMut(Vec<Reject>) -> Result<(), Stop>,
 }
 
@@ -263,7 +264,6 @@ impl Visit for Rejecting<'_, '_> {
         let Shared { columns, files, .. } = encoder.shared;
         let mut places = PositionCursor::of(chunk);
         let mut refused = refused.into_iter().peekable();
-        let place = |reject: &Reject| (reject.position.offset, reject.position.line);
         let mut held = Vec::new();
         for &index in rejected {
             let (index, mut nothing) = (index as usize, Vec::new());
@@ -277,7 +277,7 @@ impl Visit for Rejecting<'_, '_> {
             let column = fault.column.map(|column| &columns.columns[column].column);
             let mut reject = Reject::new(&fault, row, column, position);
             reject.also = encoder.writer.more_faults(&fault, row);
-            while let Some(before) = refused.next_if(|before| place(before) < place(&reject)) {
+            while let Some((_, before)) = refused.next_if(|(begin, _)| *begin < row.start()) {
                 held.push(before);
             }
             held.push(reject);
@@ -285,7 +285,7 @@ impl Visit for Rejecting<'_, '_> {
                 hand_on(std::mem::take(&mut held))?;
             }
         }
-        held.extend(refused);
+        held.extend(refused.map(|(_, reject)| reject));
         Ok(held)
     }
 }

@@ -238,7 +238,12 @@ impl<'a> RowLoad<'a> {
         }
         let words = source.words();
         self.open_ledger(target, arrangement.is_sorted(), &words, &mut shares)?;
-        source.begin_with(shares.chunk_bytes, shares.record_bytes_max)?;
+        source.change(|read_as| {
+            read_as.chunk_bytes = shares.chunk_bytes;
+            read_as.record_bytes_max = shares.record_bytes_max;
+            // Each chunk is a transaction. Sorted rows have places of their own already.
+            read_as.joins_files = !arrangement.is_sorted();
+        })?;
         if let Some(resume) = self.resume.as_ref().filter(|_| !arrangement.is_sorted()) {
             resume.check(&mut *source, &prepared.options.interrupt)?;
         }

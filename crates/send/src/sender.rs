@@ -120,8 +120,8 @@ enum ChunkState {
 pub(crate) struct ChunkResult {
     /// As in the ledger: rows that went in, duplicates, rows refused by the server.
     pub(crate) entry: Entry,
-    /// Rows that the server refused, in input order.
-    pub(crate) rejects: Vec<Reject>,
+    /// Rows that the server refused, in input order, each behind its first byte in the chunk.
+    pub(crate) rejects: Vec<(usize, Reject)>,
     /// True if an earlier attempt had loaded it: its COMMIT was not answered, or another run did
     /// it.
     pub(crate) was_loaded: bool,

@@ -348,7 +348,7 @@ fn rejected_rows_come_in_input_order() {
     let of_server = |offset| {
         let mut reject = ours[0].clone();
         reject.position.offset = Some(offset);
-        reject
+        (offset as usize, reject)
     };
     // The first row, the third and the last: each takes two bytes.
     let refused = [0, 4, 10].map(of_server).to_vec();

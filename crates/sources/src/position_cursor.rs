@@ -87,12 +87,8 @@ impl PositionCursor {
         self.line
     }
 
-    /// Where the row at `at` is, as [`PositionCursor::advance`]; of a chunk whose records are from several
-    /// places too.
+    /// Where the row at `at` is, as [`PositionCursor::advance`].
     pub fn find(&mut self, chunk: &Chunk, files: &[PathBuf], at: usize) -> Position {
-        if !chunk.places.is_empty() {
-            return Position::of(chunk, at, files);
-        }
         let (line, bytes) = self.advance(chunk, at);
         let offset = offset(chunk, bytes);
         Position { file: file_of(chunk, at, files), line, offset, part: chunk.part.clone() }

@@ -37,7 +37,7 @@ pub trait Source: Send {
     fn begin(&mut self, read_as: ReadAs) -> Result<()>;
 
     /// Overwrites `chunk` with the next records, or returns false at the end of the input (the
-    /// chunk is empty then). A chunk never spans two files and is never empty otherwise.
+    /// chunk is empty then). A chunk spans files only by [`ReadAs::joins_files`], and is never empty otherwise.
     ///
     /// Errors: reading; a quote that never closes; a record longer than the limit. After an error
     /// the source is done.
@@ -148,6 +148,8 @@ pub struct ReadAs {
     pub chunk_bytes: usize,
     /// Longest record, in bytes. Default the most there can be, 1 GiB less 16 MiB.
     pub record_bytes_max: usize,
+    /// True if small files may share a chunk, whose records then have places of their own. Default no.
+    pub joins_files: bool,
 }
 
 impl Default for ReadAs {
@@ -161,6 +163,7 @@ impl Default for ReadAs {
             time_zone: Zone::UTC,
             chunk_bytes: 4 << 20,
             record_bytes_max: ReadAs::RECORD_BYTES_MAX,
+            joins_files: false,
         }
     }
 }

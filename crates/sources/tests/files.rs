@@ -1,8 +1,8 @@
 //! Several files, header lines, and what goes wrong with files.
 
 use sources::{
-    Batch, Chunk, Dialect, Error, FieldKind, FileSource, Row, Rows, Source, SourceExt as _,
-    SourceOptions, Visit,
+    Batch, Chunk, Dialect, Error, FieldKind, FileSource, Position, PositionCursor, Row, Rows,
+    Source, SourceExt as _, SourceOptions, TextRow, Visit,
 };
 
 use crate::support::write;
@@ -51,6 +51,72 @@ fn chunks_do_not_span_files() {
     assert_eq!(chunks(&mut source).unwrap(), seen);
     let mut source = FileSource::new(&paths, &Dialect::mysql(), options(2)).unwrap();
     assert_eq!(chunks(&mut source).unwrap(), expected);
+}
+
+/// Chunks of joined files, and file, line, byte and text of each row.
+type JoinedRow = (String, u64, Option<u64>, String);
+
+fn joined(texts: &[&[u8]], dialect: &Dialect, options: SourceOptions) -> Vec<Vec<JoinedRow>> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |(at, text): (usize, &&[u8])| write(&folder, &format!("f{at}"), text);
+    let paths: Vec<_> = texts.iter().enumerate().map(file).collect();
+    let mut source = FileSource::new(&paths, dialect, options).unwrap();
+    source.change(|read_as| read_as.joins_files = true).unwrap();
+    let (mut chunk, mut found) = (Chunk::default(), Vec::new());
+    while source.next_chunk(&mut chunk).unwrap() {
+        assert_eq!(chunk.ordinal, found.len() as u64);
+        let mut cursor = PositionCursor::of(&chunk);
+        let index = dialect.index(&chunk.bytes);
+        let row = |row: TextRow<'_>| {
+            let at = cursor.find(&chunk, &paths, row.start());
+            assert_eq!(at, Position::of(&chunk, row.start(), &paths));
+            let name = at.file.file_name().unwrap().to_string_lossy().into_owned();
+            let text = String::from_utf8_lossy(&chunk.bytes[row.span()]).trim_end().to_owned();
+            (name, at.line, at.offset, text)
+        };
+        found.push(index.rows(&chunk.bytes).iter().map(row).collect());
+    }
+    assert_eq!(source.bytes_read(), source.facts().bytes_total.unwrap());
+    found
+}
+
+#[test]
+fn small_files_share_chunks_and_rows_keep_their_places() {
+    let row = |file: &str, line, offset, text: &str| {
+        (file.to_owned(), line, Some(offset), text.to_owned())
+    };
+    let texts: [&[u8]; 5] = [b"h\n1\n\"2\n2\"", b"h\n", b"", b"h\n3\n4\n", b"h\n5\\"];
+    let with = |chunk_bytes| SourceOptions { header: true, ..options(chunk_bytes) };
+    let rows = [
+        row("f0", 2, 2, "1"),
+        row("f0", 3, 4, "\"2\n2\""),
+        row("f3", 2, 2, "3"),
+        row("f3", 3, 4, "4"),
+        row("f4", 2, 2, "5\\"),
+    ];
+    assert_eq!(joined(&texts, &Dialect::csv(), with(1000)), [rows.to_vec()]);
+    for chunk_bytes in 1..30 {
+        let chunks = joined(&texts, &Dialect::csv(), with(chunk_bytes));
+        assert_eq!(chunks.concat(), rows, "{chunk_bytes}");
+    }
+    // A line end would change the last line, or be a part of it.
+    let escaped = Dialect { escaped_by: Some(b'\\'), ..Dialect::csv() };
+    let doubled = Dialect { escaped_by: Some(b'"'), ..Dialect::csv() };
+    for (last, dialect) in [
+        (&b"2"[..], Dialect::mysql()),
+        (b"2\\", Dialect::mysql()),
+        (b"2\\", escaped),
+        (b"\"2\"", doubled),
+        (b"2\r", Dialect::csv()),
+    ] {
+        let chunks = joined(&[b"1\n", last, b"3\n"], &dialect, options(1000));
+        let sizes: Vec<usize> = chunks.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [2, 1], "{}", last.escape_ascii());
+        assert_eq!(chunks[1], [row("f2", 1, 0, "3")]);
+    }
+    // JSON has no line end at the end of a file, nor blank lines.
+    let texts: [&[u8]; 3] = [b"{\"a\": 1}\n", b"\n{\"a\": 2}\n\n", b"{\"a\": 3}"];
+    assert_eq!(joined(&texts, &Dialect::json(true), options(1000)).len(), 1);
 }
 
 #[test]

@@ -63,6 +63,29 @@ fn text_is_loaded_by_ranges_however_it_is_packed() {
     assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["9"]);
 }
 
+/// A plan looks at its input several times, and keeps what it has read.
+#[test]
+fn a_plan_transfers_no_byte_twice() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(TABLE);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../columnar/testdata");
+    let parquet = std::fs::read(folder.join("pyarrow-snappy.parquet")).unwrap();
+    for (name, body, table) in [("all.csv", text().into_bytes(), "t"), ("p.parquet", parquet, "p")]
+    {
+        let web = Web::of(body);
+        let url = web.url(name);
+        let mut plan = desk.home.inrush(["plan", &url, "--into", &desk.table(table), "--socket"]);
+        run(plan.arg(desk.server.socket()).args((table == "p").then_some("--create"))).done();
+        let range = |head: &String| {
+            let (start, last) = value(head, "range")?.strip_prefix("bytes=")?.split_once('-')?;
+            Some((start.parse::<u64>().unwrap(), last.parse::<u64>().unwrap()))
+        };
+        let mut ranges: Vec<_> = web.seen().iter().map(|head| range(head).unwrap()).collect();
+        ranges.sort_unstable();
+        assert!(ranges.is_sorted_by(|before, after| before.1 < after.0), "{name}: {ranges:?}");
+    }
+}
+
 #[test]
 fn typed_columns_come_by_ranges_and_in_one_answer() {
     let Some(mut desk) = Desk::new() else { return };

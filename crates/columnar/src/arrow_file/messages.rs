@@ -142,6 +142,15 @@ impl Messages {
         Ok((messages, schema))
     }
 
+    /// As [`crate::file::TypedFile::description_bytes`].
+    pub(super) fn description_bytes(&self) -> u64 {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let schemas: usize = found.heads.iter().map(|(_, head)| head.schema.fields().size()).sum();
+        let messages = found.batches.len() + found.dictionaries.len();
+        let blocks = size_of_val(found.named.as_slice());
+        (schemas + messages * size_of::<Stored>() + blocks) as u64
+    }
+
     pub(super) fn input(&self) -> &InputBytes {
         &self.input
     }

@@ -107,6 +107,7 @@ impl Source for MappedSource {
         self.input.begin(ReadAs {
             fields: self.lines.kinds(),
             formats: Arc::default(),
+            joins_files: false,
             ..read_as.clone()
         })?;
         self.facts.begin(read_as);

@@ -3,8 +3,6 @@
 //! The output is in LOAD DATA's default dialect, whatever the input, with the place of each record in its
 //! file. A field that is no such text is NULL, as `SET c = UNHEX(@c)` and `SET c = FROM_BASE64(@c)` make it.
 
-use std::sync::Arc;
-
 use sources::{
     Batch, Chunk, Dialect, FileSource, InputFacts, Layout, ReadAs, Reader, RecordPlace, Result,
     Row, Rows, Source, TextRow, Value,
@@ -97,13 +95,10 @@ impl Source for Decoded {
         read_as.check_no_formats()?;
         self.source.begin(ReadAs {
             fields: read_as.fields.clone(),
-            columns: Vec::new(),
-            keys: Arc::default(),
-            late_names: Arc::default(),
-            formats: Arc::default(),
             time_zone: read_as.time_zone.clone(),
             chunk_bytes: (read_as.chunk_bytes / 3 * 2).max(1),
             record_bytes_max: (read_as.record_bytes_max / 3 * 2).max(1),
+            ..ReadAs::default()
         })?;
         self.dialect.fields.clone_from(&read_as.fields);
         self.facts.begin(read_as);

@@ -19,17 +19,17 @@ use crate::columns::FilledColumn;
 use crate::ledger::Refused;
 use crate::sent_chunk::SentChunk;
 
-/// The rows that the server refused, which are in input order.
+/// The rows that the server refused, which are in input order, each behind its first byte in the chunk.
 pub(crate) fn rejects_of(
     chunk: &SentChunk,
     refused: &[Refused],
     options: &SenderOptions,
-) -> Vec<Reject> {
+) -> Vec<(usize, Reject)> {
     let mut places = PositionCursor::of(&chunk.input);
     let mut fields = fields_of(chunk, refused, &options.columns);
     let reject = |row: &Refused| {
         let (field, value) = fields.remove(&row.begin).unwrap_or_default();
-        Reject {
+        let reject = Reject {
             position: places.find(&chunk.input, &options.files, row.begin),
             field,
             column: named(&row.message, &options.columns).map(|column| column.name.clone()),
@@ -38,7 +38,8 @@ pub(crate) fn rejects_of(
             class: format!("the server refused it (error {})", row.errno),
             also: Vec::new(),
             raw: chunk.raw(row.begin..row.end),
-        }
+        };
+        (row.begin, reject)
     };
     refused.iter().map(reject).collect()
 }

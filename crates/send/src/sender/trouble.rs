@@ -22,15 +22,15 @@ pub(crate) enum Trouble {
         message: String,
     },
     /// The chunk alone has more rows that are refused than may be; these are the first ones that the server refused,
-    /// in order. Nothing of it is in.
-    Rejected(Vec<Reject>),
+    /// in order, each behind its first byte in the chunk. Nothing of it is in.
+    Rejected(Vec<(usize, Reject)>),
     /// Anything else that ends the load.
     Failed(Error),
 }
 
 impl Trouble {
     /// As the error that ends the load, or the rows of the chunk that the server refused.
-    pub(crate) fn into_error(self) -> Result<Error, Vec<Reject>> {
+    pub(crate) fn into_error(self) -> Result<Error, Vec<(usize, Reject)>> {
         match self {
             Trouble::Again(again) => Ok(again.error.into()),
             Trouble::Duplicate { position, message } => {

@@ -1,8 +1,8 @@
 //! Bytes of an input at any place: of a file, which must stay as it was found, or of a pipe, which is kept.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::input::{self, Input, KeptPipes, Raw};
 use crate::error::Result;
@@ -58,30 +58,50 @@ impl FoundInput {
     ///
     /// Errors: opening; the file is another one than was found.
     pub fn open(&self) -> Result<InputBytes> {
-        Ok(InputBytes { raw: self.0.open()?, bytes: self.0.bytes() })
+        Ok(InputBytes { found: self.clone(), raw: RwLock::new(Some(Arc::new(self.0.open()?))) })
     }
 }
 
 /// The bytes of an open input.
 #[derive(Debug)]
 pub struct InputBytes {
-    raw: Raw,
-    bytes: Option<u64>,
+    found: FoundInput,
+    /// None of one that was closed.
+    raw: RwLock<Option<Arc<Raw>>>,
 }
 
 impl InputBytes {
     /// How many there are in a file; None of a pipe.
     pub fn known_size(&self) -> Option<u64> {
-        self.bytes
+        self.found.bytes()
+    }
+
+    /// Closes it; the next reading opens it again. A pipe stays open.
+    pub fn close(&self) {
+        if self.known_size().is_some() {
+            *self.raw.write().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+
+    fn raw(&self) -> Result<Arc<Raw>> {
+        if let Some(raw) = &*self.raw.read().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(Arc::clone(raw));
+        }
+        let mut raw = self.raw.write().unwrap_or_else(PoisonError::into_inner);
+        let opened = match &*raw {
+            Some(opened) => Arc::clone(opened),
+            None => Arc::new(self.found.0.open()?),
+        };
+        Ok(Arc::clone(raw.insert(opened)))
     }
 
     /// How many there are. Reads a pipe to its end.
     ///
     /// Errors: reading a pipe.
     pub fn size(&self) -> Result<u64> {
-        match self.bytes {
+        match self.known_size() {
             Some(bytes) => Ok(bytes),
-            None => self.raw.read_past(u64::MAX, &mut vec![0; PIECE_BYTES]),
+            None => self.raw()?.read_past(u64::MAX, &mut vec![0; PIECE_BYTES]),
         }
     }
 
@@ -89,14 +109,15 @@ impl InputBytes {
     ///
     /// Errors: reading.
     pub fn read_at(&self, position: u64, out: &mut [u8]) -> Result<usize> {
-        if self.bytes.is_none() {
-            self.raw.read_past(position, &mut vec![0; PIECE_BYTES])?;
+        let raw = self.raw()?;
+        if self.known_size().is_none() {
+            raw.read_past(position, &mut vec![0; PIECE_BYTES])?;
         }
-        self.raw.fill_from(position, out)
+        raw.fill_from(position, out)
     }
 
     /// Refuses a file that is not as it was found.
     pub fn check_unchanged(&self) -> Result<()> {
-        self.raw.check_unchanged()
+        self.raw()?.check_unchanged()
     }
 }

@@ -1,6 +1,7 @@
 //! Files as a source: one after the other, each `open` one cut at record ends, its `start` taken off; files
 //! without `rows` are refused.
 
+mod joined;
 mod open;
 mod rows;
 mod start;
@@ -108,6 +109,8 @@ pub struct FileSource {
     current: Option<OpenFile>,
     /// The file after it, begun because all of the current one is read.
     next: Option<Result<Stream>>,
+    /// Records of a file that did not fit into the chunk before.
+    left: Option<Chunk>,
     ordinal: u64,
     /// Bytes of the files before the current one.
     bytes_before: u64,
@@ -170,6 +173,7 @@ impl FileSource {
             index: 0,
             current: None,
             next: None,
+            left: None,
             ordinal: 0,
             bytes_before: 0,
         })
@@ -371,12 +375,11 @@ impl FileSource {
     }
 
     /// Fills the chunk from the file whose turn it is; false at the end of the last one.
-    fn fill(&mut self, chunk: &mut Chunk) -> Result<bool> {
+    fn fill_from_file(&mut self, chunk: &mut Chunk) -> Result<bool> {
         while self.open_next()? {
             let Some(open) = &mut self.current else {
                 break;
             };
-            chunk.ordinal = self.ordinal;
             chunk.file = self.index as u32;
             let filled = match open.fill(chunk, &self.dialect, &self.options) {
                 Ok(false) if self.options.needs_rows => {
@@ -386,7 +389,6 @@ impl FileSource {
             };
             if let Ok(true) = filled {
                 open.note_rows(&chunk.bytes, &self.dialect);
-                self.ordinal += 1;
                 self.open_ahead();
                 return Ok(true);
             }
@@ -443,7 +445,7 @@ impl Source for FileSource {
         match self.current.as_mut().filter(|_| at_start) {
             Some(open) => open.splitter = Splitter::new(&self.dialect, self.isa),
             None => {
-                (self.current, self.next) = (None, None);
+                (self.current, self.next, self.left) = (None, None, None);
                 (self.index, self.ordinal, self.bytes_before) = (0, 0, 0);
             }
         }
@@ -455,6 +457,10 @@ impl Source for FileSource {
         chunk.clear();
         let filled = self.fill(chunk);
         self.tell();
+        if let Ok(true) = filled {
+            chunk.ordinal = self.ordinal;
+            self.ordinal += 1;
+        }
         filled
     }
 
@@ -489,6 +495,7 @@ impl Source for FileSource {
             index: 0,
             current: None,
             next: None,
+            left: None,
             ordinal: 0,
             bytes_before: 0,
         }))

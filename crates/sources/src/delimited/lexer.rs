@@ -269,6 +269,20 @@ impl Lexer {
         sink.end.or((last && !bytes.is_empty()).then_some(bytes.len()))
     }
 
+    /// The end of the last record of `bytes`, which begin as one does; None where lines do not end records.
+    pub(crate) fn last_end(&self, bytes: &[u8]) -> Option<LastEnd> {
+        if self.counts_fields() || !self.prefix.is_empty() {
+            return None;
+        }
+        let (mut cursor, mut sink) = (self.cursor(0), LastRow::default());
+        self.run(&mut cursor, bytes, bytes.len(), true, &mut sink);
+        let LastRow { field, end } = sink;
+        Some(match end == bytes.len() {
+            true => LastEnd { field, has_line_end: field.0 < end },
+            false => LastEnd { field: (bytes.len(), cursor.flags), has_line_end: false },
+        })
+    }
+
     /// Skips what is before the prefix, over line ends too.
     fn seek_prefix<S: Sink>(&self, cursor: &mut Cursor, bytes: &[u8], last: bool, sink: &mut S) {
         match memchr::memmem::find(&bytes[cursor.position..], &self.prefix) {
@@ -412,6 +426,35 @@ impl Lexer {
 #[inline]
 fn plain_size(bytes: &[u8], stops: &[bool; 256]) -> usize {
     bytes.iter().position(|&byte| stops[usize::from(byte)]).unwrap_or(bytes.len())
+}
+
+/// The end of the last record of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LastEnd {
+    /// End of its last field, and `DECODE` and `QUOTED` of that.
+    pub(crate) field: (usize, u32),
+    pub(crate) has_line_end: bool,
+}
+
+/// Remembers the ends of the last row and of its last field.
+#[derive(Default)]
+struct LastRow {
+    field: (usize, u32),
+    end: usize,
+}
+
+impl Sink for LastRow {
+    fn record(&mut self, _start: usize) {}
+
+    fn field(&mut self, end: usize, flags: u32) {
+        self.field = (end, flags);
+    }
+
+    fn row(&mut self, end: usize) {
+        self.end = end;
+    }
+
+    fn block<B: Block>(&mut self, _block: &Ends<'_>) {}
 }
 
 /// Remembers the end of the first row.

@@ -81,6 +81,11 @@ impl OpenFile {
         self.stream.consumed().unwrap_or(self.offset)
     }
 
+    /// True if all of it was handed out.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.ended && self.rest.is_empty() && !self.is_unclosed
+    }
+
     /// Fills the chunk with whole records; false if there are none left.
     pub(super) fn fill(
         &mut self,
@@ -92,7 +97,7 @@ impl OpenFile {
             self.hand_out_unclosed(chunk);
             return Ok(true);
         }
-        if self.ended && self.rest.is_empty() {
+        if self.is_at_end() {
             return Ok(false);
         }
         chunk.bytes.clear();
