@@ -317,7 +317,7 @@ fn rows_that_the_added_columns_make_too_long_are_sent() {
 #[test]
 fn a_plan_tells_that_all_partitions_of_an_altered_table_are_rebuilt() {
     let Some(mut scene) = scene() else { return };
-    let life = LIVES.iter().find(|life| life.name == "partitions").unwrap();
+    let altered = ALTERED_TABLES.iter().find(|altered| altered.name == "partitions").unwrap();
     let file = scene.home.file("rows.txt", "5000\t5\n");
     let plan = |scene: &Scene| {
         let more = ["--mode", "append", "--path", "direct", "--columns", "id,x", "--unlogged"];
@@ -325,12 +325,12 @@ fn a_plan_tells_that_all_partitions_of_an_altered_table_are_rebuilt() {
         plan.arg(&file).args(more).arg("--socket").arg(scene.server.socket());
         run(&mut plan).done().out.clone()
     };
-    for sql in [life.create, life.steps[0]] {
+    for sql in [altered.create, altered.steps[0]] {
         scene.exec(&sql.replace("{}", "b"));
     }
     let planned = plan(&scene);
     assert!(planned.contains("the partition with new rows is rebuilt"), "{planned}");
-    scene.exec(&life.steps[1].replace("{}", "b"));
+    scene.exec(&altered.steps[1].replace("{}", "b"));
     let planned = plan(&scene);
     assert!(planned.contains("so all of its 3 partitions are rebuilt"), "{planned}");
 }
