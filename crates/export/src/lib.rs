@@ -8,7 +8,7 @@
 //! | module | content |
 //! | --- | --- |
 //! | [`options`], `columns` | the request; the exported columns |
-//! | `layout`, `text`, `definition` | the format; rows in that format; the CREATE TABLE of SQL files |
+//! | `layout`, `text`, `memo`, `definition` | the format; rows in that format; texts that come again; the CREATE TABLE of SQL files |
 //! | `typed` | rows as row groups of Parquet and Arrow |
 //! | `direct`, `held` | rows from the table's file, held by a lock |
 //! | `select`, `ranges`, `places` | rows by SELECT, in ranges, also from other servers |
@@ -27,6 +27,7 @@ mod error;
 mod held;
 mod layout;
 mod leftover;
+mod memo;
 pub mod options;
 mod ordered;
 mod output;

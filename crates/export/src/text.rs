@@ -5,6 +5,7 @@ use values::decode::Decoder;
 
 use crate::error::Error;
 use crate::layout::{Field, Layout, Stored, Unwritable};
+use crate::memo::Memo;
 use crate::options::{ExportOptions, Split};
 
 /// Most bytes of rows in a statement, but for one that is longer by itself: servers take 16 MiB at least.
@@ -12,6 +13,10 @@ const STATEMENT_BYTES: usize = 512 << 10;
 /// Where files are cut, so that each is nearly as long as it may be.
 const STATEMENT_ROWS: u64 = 100;
 const STATEMENTS_OF_FILE: u64 = 16;
+/// Rows after which it is known in which columns values come again.
+const TRIAL_ROWS: u64 = 8192;
+/// Chunks as large as what is remembered of all columns, at most.
+const MEMO_CHUNKS: usize = 2;
 
 /// Some rows, whole.
 #[derive(Debug, Default)]
@@ -65,6 +70,10 @@ pub(crate) struct RowText<'a> {
     statement_bytes: usize,
     statement_rows: u64,
     chunk: Chunk,
+    /// Texts of values, by their column; none where the layout writes no stored values.
+    memos: Vec<Memo>,
+    /// Rows since the memos were judged.
+    tried_rows: u64,
     /// Bytes and rows before the statement at hand, if there is one.
     statement: Option<(usize, u64)>,
 }
@@ -88,6 +97,8 @@ impl<'a> RowText<'a> {
             statement_bytes: STATEMENT_BYTES.min(most_bytes),
             statement_rows: split.rows.map_or(most_rows, |rows| rows.min(most_rows)),
             chunk: Chunk::default(),
+            memos: memos(layout, fields, options),
+            tried_rows: 0,
             statement: None,
         }
     }
@@ -118,8 +129,17 @@ impl<'a> RowText<'a> {
 
     /// The same, of a value as it is stored.
     #[inline(always)]
-    pub(crate) fn stored(&mut self, field: usize, value: (&Decoder, &[u8])) -> Stored {
-        self.layout.stored(field, value, &mut self.chunk.bytes)
+    pub(crate) fn stored(&mut self, field: usize, (decoder, stored): (&Decoder, &[u8])) -> Stored {
+        let out = &mut self.chunk.bytes;
+        if self.memos.get(field).is_some_and(|memo| memo.push(stored, out)) {
+            return Stored::Written;
+        }
+        let start = out.len();
+        let written = self.layout.stored(field, (decoder, stored), out);
+        if let Some(memo) = self.memos.get_mut(field) {
+            memo.note(stored, (written == Stored::Written).then(|| &out[start..]));
+        }
+        written
     }
 
     #[cold]
@@ -156,6 +176,17 @@ impl<'a> RowText<'a> {
     /// Takes the text since the chunk before.
     pub(crate) fn take(&mut self) -> Chunk {
         self.end_statement();
+        self.tried_rows += self.chunk.rows;
+        if self.tried_rows >= TRIAL_ROWS {
+            self.memos.iter_mut().for_each(|memo| memo.judge(self.tried_rows));
+            self.tried_rows = 0;
+        }
         std::mem::take(&mut self.chunk)
     }
+}
+
+fn memos(layout: &Layout, fields: &[Field], options: &ExportOptions) -> Vec<Memo> {
+    let Layout::Delimited(_) = layout else { return Vec::new() };
+    let share = MEMO_CHUNKS * options.chunk_bytes() / fields.len().max(1);
+    fields.iter().map(|_| Memo::new(share)).collect()
 }

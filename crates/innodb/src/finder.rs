@@ -56,7 +56,7 @@ impl FieldFinder {
             plan: records.plan().clone(),
             wanted: wanted.iter().map(|field| places[*field]).collect(),
             varying: vec![0; varying + 1],
-            spans: Vec::with_capacity(wanted.len()),
+            spans: vec![FieldSpan::default(); wanted.len()],
             all: Vec::new(),
         }
     }
@@ -71,9 +71,9 @@ impl FieldFinder {
         record: LiveRecord,
     ) -> Result<&[FieldSpan], ReadError> {
         let origin = record.origin_on_page();
-        self.spans.clear();
         if record.may_have_null || record.has_external {
             self.plan.shape.spans(&page[..], origin, &mut self.all)?;
+            self.spans.clear();
             self.spans.extend(self.wanted.iter().map(|place| self.all[place.field]));
             return Ok(&self.spans);
         }
@@ -81,14 +81,14 @@ impl FieldFinder {
             let seen = origin as u64;
             return Err(corrupt(FIL_NULL, origin, "record", seen, "a record of this page"));
         }
-        for place in &self.wanted {
+        for (place, span) in self.wanted.iter().zip(&mut self.spans) {
             let before = self.varying[place.varying];
             let len = match place.fixed_len {
                 0 => self.varying[place.varying + 1] - before,
                 len => len,
             };
             let start = origin + place.start + before;
-            self.spans.push(FieldSpan { start, len, is_null: false, is_external: false });
+            *span = FieldSpan { start, len, is_null: false, is_external: false };
         }
         Ok(&self.spans)
     }

@@ -291,7 +291,7 @@ impl FieldShape {
 }
 
 /// Where a field of a record is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FieldSpan {
     /// First byte.
     pub start: usize,
