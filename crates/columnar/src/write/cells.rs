@@ -154,7 +154,7 @@ impl Column {
     ) -> Result<(), (usize, BadCell)> {
         use units::integer;
         let Column { cells, nulls, decoder, scratch, .. } = self;
-        let mut to = Fill { values, nulls };
+        let to = Fill { values, nulls };
         match cells {
             Cells::Int8(all) => to.fill(all, |v| Ok(integer::<1>(v, false)? as i8)),
             Cells::Int16(all) => to.fill(all, |v| Ok(integer::<2>(v, false)? as i16)),
@@ -192,7 +192,7 @@ impl Column {
     pub(super) fn sent(&mut self, value: Option<&[u8]>) -> Result<(), BadCell> {
         use texts::number;
         let Column { cells, nulls, .. } = self;
-        let mut to = Fill { values: std::iter::once(value), nulls };
+        let to = Fill { values: std::iter::once(value), nulls };
         let done = match cells {
             Cells::Int8(all) => to.fill(all, number),
             Cells::Int16(all) => to.fill(all, number),
@@ -394,11 +394,34 @@ impl Bytes {
 
 #[inline(always)]
 fn push_text(decoder: &Decoder, stored: &[u8], out: &mut Vec<u8>) -> Result<(), BadCell> {
-    match decoder.as_text(stored) {
-        Some(text) if text.is_utf8 || text.bytes.is_ascii() => out.extend_from_slice(text.bytes),
-        _ => decoder.decode(stored, out)?,
+    let start = out.len();
+    if let Some(text) = decoder.as_text(stored) {
+        if push_bytes(text.bytes, out) || text.is_utf8 {
+            return Ok(());
+        }
+        out.truncate(start);
     }
-    Ok(())
+    Ok(decoder.decode(stored, out)?)
+}
+
+/// Appends bytes, by copies whose length does not vary; true if all are ASCII.
+#[inline(always)]
+fn push_bytes(bytes: &[u8], out: &mut Vec<u8>) -> bool {
+    const BLOCK: usize = 16;
+    let Some(last) = bytes.last_chunk::<BLOCK>() else {
+        out.extend_from_slice(bytes);
+        return bytes.is_ascii();
+    };
+    let end = out.len() + bytes.len();
+    let (blocks, _) = bytes.as_chunks::<BLOCK>();
+    let mut all = u128::from_ne_bytes(*last);
+    for block in blocks {
+        all |= u128::from_ne_bytes(*block);
+        out.extend_from_slice(block);
+    }
+    out.truncate(end - BLOCK);
+    out.extend_from_slice(last);
+    all.to_ne_bytes().is_ascii()
 }
 
 /// The text of a stored value.

@@ -14,34 +14,36 @@ impl<'v, I: Iterator<Item = Option<&'v [u8]>>> Fill<'_, I> {
     /// Appends a number of each value, made by `read`.
     #[inline(always)]
     pub(super) fn fill<T: Default>(
-        &mut self,
+        self,
         to: &mut Vec<T>,
         mut read: impl FnMut(&'v [u8]) -> Result<T, BadCell>,
     ) -> Result<(), (usize, BadCell)> {
-        for (number, value) in self.values.by_ref().enumerate() {
+        let Fill { values, nulls } = self;
+        values.enumerate().try_for_each(|(number, value)| {
             match value {
                 Some(value) => {
                     to.push(read(value).map_err(|bad| (number, bad))?);
-                    self.nulls.append_non_null();
+                    nulls.append_non_null();
                 }
                 None => {
                     to.push(T::default());
-                    self.nulls.append_null();
+                    nulls.append_null();
                 }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Appends `len` bytes of each value.
     #[inline(always)]
     pub(super) fn append<T: AsRef<[u8]>>(
-        &mut self,
+        self,
         to: &mut Vec<u8>,
         len: usize,
         mut read: impl FnMut(&'v [u8]) -> Result<T, BadCell>,
     ) -> Result<(), (usize, BadCell)> {
-        for (number, value) in self.values.by_ref().enumerate() {
+        let Fill { values, nulls } = self;
+        values.enumerate().try_for_each(|(number, value)| {
             let end = to.len() + len;
             match value {
                 Some(value) => {
@@ -50,35 +52,36 @@ impl<'v, I: Iterator<Item = Option<&'v [u8]>>> Fill<'_, I> {
                         return Err((number, BadCell::NotStored));
                     }
                     to.extend_from_slice(bytes.as_ref());
-                    self.nulls.append_non_null();
+                    nulls.append_non_null();
                 }
                 None => {
                     to.resize(end, 0);
-                    self.nulls.append_null();
+                    nulls.append_null();
                 }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Appends bytes of each value, and where they end.
     #[inline(always)]
     pub(super) fn extend(
-        &mut self,
+        self,
         ends: &mut Vec<i32>,
         to: &mut Vec<u8>,
         mut push: impl FnMut(&'v [u8], &mut Vec<u8>) -> Result<(), BadCell>,
     ) -> Result<(), (usize, BadCell)> {
-        for (number, value) in self.values.by_ref().enumerate() {
+        let Fill { values, nulls } = self;
+        values.enumerate().try_for_each(|(number, value)| {
             match value {
                 Some(value) => {
                     push(value, to).map_err(|bad| (number, bad))?;
-                    self.nulls.append_non_null();
+                    nulls.append_non_null();
                 }
-                None => self.nulls.append_null(),
+                None => nulls.append_null(),
             }
             ends.push(i32::try_from(to.len()).map_err(|_| (number, BadCell::TooLong))?);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }

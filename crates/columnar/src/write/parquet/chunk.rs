@@ -24,6 +24,8 @@ const PAGE_ROWS: usize = 20 << 10;
 const TRIAL_ROWS: usize = 4 << 10;
 /// Most values of a dictionary. Their numbers have 16 bits, also those of the leaf by which there are more.
 const DICTIONARY_VALUES: usize = 32 << 10;
+/// Bytes of most texts, which are copied together.
+const BLOCK: usize = 48;
 /// Part of a page that compression has to save.
 const SAVED_MIN: usize = 12;
 
@@ -125,18 +127,17 @@ impl ChunkEncoder {
         values: impl Iterator<Item = Option<&'v [u8]>>,
         read: impl Fn(&mut Column, &'v [u8]) -> Result<(), BadCell>,
     ) -> Result<(), (usize, BadCell)> {
-        for value in values {
-            self.levels.push(value.is_some());
-            let Some(value) = value else { continue };
-            self.read_bytes += value.len();
-            let (number, is_new) = self.dictionary.number(value);
+        let ChunkEncoder { levels, dictionary, entries, numbers, read_bytes, .. } = self;
+        values.filter(|value| levels.push(value.is_some())).flatten().try_for_each(|value| {
+            *read_bytes += value.len();
+            let (number, is_new) = dictionary.number(value);
             if is_new {
                 assert!(number <= usize::from(u16::MAX), "more values at once than a leaf has");
-                read(&mut self.entries, value).map_err(|bad| (0, bad))?;
+                read(entries, value).map_err(|bad| (0, bad))?;
             }
-            self.numbers.push(number as u16);
-        }
-        Ok(())
+            numbers.push(number as u16);
+            Ok(())
+        })
     }
 
     /// Bytes of memory that the chunk takes.
@@ -415,10 +416,19 @@ fn push_plain(values: &Plain, physical: Type, out: &mut Vec<u8>) {
             out.extend_from_slice(bytes);
         }
         Plain::Bytes(bytes, ends) => {
-            out.reserve(bytes.len() + 4 * ends.len());
+            out.reserve(bytes.len() + 4 * ends.len() + BLOCK);
             for pair in ends.windows(2) {
+                let (start, end) = (pair[0] as usize, pair[1] as usize);
                 out.extend_from_slice(&(pair[1] - pair[0]).to_le_bytes());
-                out.extend_from_slice(&bytes[pair[0] as usize..pair[1] as usize]);
+                // A copy of a length that varies takes longer.
+                match bytes[start..].first_chunk::<BLOCK>() {
+                    Some(block) if end - start <= BLOCK => {
+                        let end = out.len() + end - start;
+                        out.extend_from_slice(block);
+                        out.truncate(end);
+                    }
+                    _ => out.extend_from_slice(&bytes[start..end]),
+                }
             }
         }
     }
