@@ -20,6 +20,8 @@ use crate::room::Room;
 
 /// Files that stay open: the one at hand, and those that readers still read.
 pub(crate) const FILES_OPEN_MAX: usize = 4;
+/// Files whose columns are in memory at once while those of all files are gathered.
+const SCHEMAS_MAX: usize = 64;
 /// Sheets of workbooks that stay in memory, and the part of the memory for each.
 const SHEETS_OPEN_MAX: usize = 2;
 const SHEET_SHARE: u64 = 4;
@@ -134,8 +136,10 @@ impl Shared {
         }
         let mut schema = Arc::clone(self.open_new(0)?.schema());
         let of_other = |index: &u32| self.open_new(*index).map(|file| Arc::clone(file.schema()));
-        for other in self.each_of(&self.others().collect::<Vec<_>>(), of_other)? {
-            schema = with_columns(&schema, &other);
+        for others in self.others().collect::<Vec<_>>().chunks(SCHEMAS_MAX) {
+            for other in self.each_of(others, of_other)? {
+                schema = with_columns(&schema, &other);
+            }
         }
         let schema = self.with_types(schema)?;
         Ok(Arc::clone(self.schema.get_or_init(|| schema)))
