@@ -23,6 +23,8 @@ use crate::room::Room;
 pub(crate) const FILES_OPEN_MAX: usize = 4;
 /// The part of the memory for descriptions of files that were closed.
 const CLOSED_SHARE: u64 = 32;
+/// Files whose columns are in memory at once while those of all files are gathered.
+const SCHEMAS_MAX: usize = 64;
 /// Sheets of workbooks that stay in memory, and the part of the memory for each.
 const SHEETS_OPEN_MAX: usize = 2;
 const SHEET_SHARE: u64 = 4;
@@ -190,8 +192,10 @@ impl Shared {
         }
         let mut schema = Arc::clone(self.open_new(0)?.schema());
         let of_other = |index: &u32| self.open_new(*index).map(|file| Arc::clone(file.schema()));
-        for other in self.each_of(&self.others().collect::<Vec<_>>(), of_other)? {
-            schema = with_columns(&schema, &other);
+        for others in self.others().collect::<Vec<_>>().chunks(SCHEMAS_MAX) {
+            for other in self.each_of(others, of_other)? {
+                schema = with_columns(&schema, &other);
+            }
         }
         let schema = self.with_types(schema)?;
         Ok(Arc::clone(self.schema.get_or_init(|| schema)))

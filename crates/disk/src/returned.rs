@@ -16,6 +16,11 @@ pub trait Sender: Send + Sync {
     ///
     /// Errors: reading it, and the way.
     fn send(&self, number: usize, bytes: &mut dyn Read) -> io::Result<()>;
+
+    /// Waits until the files that were sent are on the disk of the other machine.
+    ///
+    /// Errors: the other machine does not say so.
+    fn sync(&self) -> io::Result<()>;
 }
 
 struct Returned {
@@ -49,6 +54,13 @@ pub fn has(path: &Path) -> bool {
 /// Errors: as [`Sender::send`].
 pub fn send(path: &Path) -> io::Result<()> {
     find(path).map_or(Ok(()), |(returned, number)| returned.send(number))
+}
+
+/// Waits until the files that were sent are on the disk of the other machine.
+///
+/// Errors: as [`Sender::sync`].
+pub fn sync() -> io::Result<()> {
+    RETURNED.get().map_or(Ok(()), |returned| returned.sender.sync())
 }
 
 /// Sends the files that were written to since they were sent, at the end of the process.
@@ -129,6 +141,10 @@ mod tests {
             let mut text = String::new();
             bytes.read_to_string(&mut text)?;
             self.0.lock().unwrap().push((number, text));
+            Ok(())
+        }
+
+        fn sync(&self) -> io::Result<()> {
             Ok(())
         }
     }

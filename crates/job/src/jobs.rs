@@ -103,11 +103,13 @@ impl Job {
         self.is_unfinished() && (self.missing().is_some() || !self.apart().is_empty())
     }
 
-    /// True if it began after another one, and has loaded the same files into the same table.
+    /// True if it began after another one, and has loaded the same files into the same table. Pipes of one name are
+    /// different files.
     pub fn has_loaded(&self, other: &Job) -> bool {
         let files = |job: &Job| {
             let CommandLine { inputs, proof, .. } = job.command()?;
-            Some((job.target().to_owned(), inputs.clone(), proof.clone()?.server))
+            let are_files = !inputs.is_empty() && inputs.iter().all(|input| input.state.is_some());
+            are_files.then_some((job.target().to_owned(), inputs.clone(), proof.clone()?.server))
         };
         let is_same = || files(other).is_some_and(|same| files(self) == Some(same));
         self.begun_ms() > other.begun_ms() && self.is_in() && is_same()
@@ -390,6 +392,7 @@ impl Job {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::command::{Input, InputState};
     use crate::journal::Journal;
 
     #[test]
@@ -458,6 +461,41 @@ mod tests {
         assert!(has_journal(dir, journals[0].job()).unwrap());
         assert_eq!(find(dir, journals[1].job()).unwrap().target(), "db.b");
         assert_eq!(find(dir, journals[0].job()).unwrap_err().to_string(), error);
+    }
+
+    #[test]
+    fn a_job_has_loaded_the_files_of_an_earlier_one_and_no_other_pipe() {
+        let dir = Path::new("/");
+        let job = |begun_ms: u64, event: Event, inputs: &[Input]| {
+            let command = CommandLine::of(vec!["load".to_owned()], dir.to_owned(), inputs.to_vec());
+            let command = Some(Box::new(command.proven("server", "d.t", "job")));
+            let entry = |event, command| Entry {
+                unix_ms: begun_ms,
+                pid: 1,
+                what: StepEvent {
+                    step: journal::JOB.to_owned(),
+                    event,
+                    detail: "d.t".to_owned(),
+                    command,
+                },
+            };
+            let entries = vec![entry(Event::Begin, command), entry(event, None)];
+            Job { name: String::new(), path: dir.to_owned(), state: State::Done, entries }
+        };
+        let file = |bytes| Input {
+            path: dir.join("a.csv"),
+            state: Some(InputState { bytes, modified_ns: 7, head: 9 }),
+        };
+        let pipe = Input { path: PathBuf::from("-"), state: None };
+        let has_loaded = |before: &[Input], after: &[Input]| {
+            job(2, Event::End, after).has_loaded(&job(1, Event::Failed, before))
+        };
+        assert!(has_loaded(&[file(5)], &[file(5)]));
+        assert!(!has_loaded(&[file(5)], &[file(6)]));
+        assert!(!job(1, Event::End, &[file(5)]).has_loaded(&job(2, Event::Failed, &[file(5)])));
+        for inputs in [&[][..], &[pipe.clone()], &[file(5), pipe]] {
+            assert!(!has_loaded(inputs, inputs), "{inputs:?}");
+        }
     }
 
     #[test]

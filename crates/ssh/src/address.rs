@@ -6,9 +6,11 @@ use std::process::Command;
 
 /// Settings that a user's configuration of ssh may have, and that a load must not have.
 ///
-/// A build on the other machine may take hours without a byte, and firewalls forget idle connections.
-const SETTINGS: [&str; 5] = [
+/// A build on the other machine may take hours without a byte, and firewalls forget idle connections. Files come back
+/// among the messages of ssh, of which only errors may be there.
+const SETTINGS: [&str; 6] = [
     "BatchMode=yes",
+    "LogLevel=ERROR",
     "RemoteCommand=none",
     "ClearAllForwardings=yes",
     "ControlMaster=no",

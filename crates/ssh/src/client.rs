@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -18,7 +18,8 @@ use terminal::say;
 
 use crate::GREETING;
 use crate::address::Address;
-use crate::returned::ReturnedFiles;
+use crate::frame;
+use crate::returned::{Part, ReturnedFiles};
 use crate::upload::{Upload, UploadError};
 
 /// The command that ssh has the other machine's shell run: words without meaning for any shell.
@@ -100,18 +101,20 @@ impl Client {
         let Client { address, mut child, stdin, messages } = self;
         let mut out = stdin.clone();
         let files = Arc::new(Mutex::new(ReturnedFiles::new(upload.written.clone())));
+        let has_files = !upload.written.is_empty();
+        let (receipt, receipts) = channel();
         let mut upload = Some(start("upload", move || {
             disk::failpoint::hit("thread.upload");
-            upload.write(&mut out)
+            upload.write(&mut out, &receipts)
         })?);
         let (printing, printed) = channel::<()>();
         let messages = start("messages", {
             let files = Arc::clone(&files);
             move || {
                 disk::failpoint::hit("thread.messages");
-                let is_complete = pass_on(messages, &files).is_ok();
+                let end = pass_on(messages, &files, &receipt);
                 drop(printing);
-                is_complete
+                end
             }
         })?;
         let (mut failure, mut waited) = (None, Instant::now());
@@ -132,7 +135,9 @@ impl Client {
                 failure = end.and_then(upload_failure);
             }
             // A program that does not read is told by the end of ssh.
-            let is_over = interrupt.is_requested() || lock(&files).has_failed();
+            let is_over = interrupt.is_requested()
+                || has_files && messages.is_finished()
+                || files.try_lock().is_ok_and(|files| files.has_failed());
             if is_over && !stdin.close() && waited.elapsed() > LAST_LINES {
                 let _ = child.kill();
             }
@@ -140,13 +145,13 @@ impl Client {
                 waited = Instant::now();
             }
         };
-        let is_read = printed.recv_timeout(LAST_LINES) == Err(RecvTimeoutError::Disconnected)
-            && messages.join().unwrap_or(false);
+        let is_read = printed.recv_timeout(LAST_LINES) == Err(RecvTimeoutError::Disconnected);
+        let end = if is_read { messages.join().ok() } else { None };
         if let Some(error) = failure {
             return Err(Failure::failed(format!("the transfer failed: {error}")));
         }
         let status = exit_status(&address, status)?;
-        match lock(&files).failure(is_read) {
+        match lock(&files).failure(end.unwrap_or_else(|| Err(frame::cut_short()))) {
             None => Ok(status),
             Some(error) => Err(Failure::failed(format!("{error}; {}", outcome(&address)))),
         }
@@ -157,13 +162,19 @@ fn lock(files: &Mutex<ReturnedFiles>) -> MutexGuard<'_, ReturnedFiles> {
     files.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Prints messages and writes files, to the end of both.
+/// Prints messages and writes files, to the end of both. Gives a receipt for each file that is complete.
 ///
-/// Errors: reading; a part of no file.
-fn pass_on(mut messages: impl BufRead, files: &Mutex<ReturnedFiles>) -> io::Result<()> {
+/// Errors: reading; a part of no file, or with other bytes.
+fn pass_on(
+    mut messages: impl BufRead,
+    files: &Mutex<ReturnedFiles>,
+    receipt: &Sender<()>,
+) -> io::Result<()> {
     while let Some(line) = next_line(&mut messages)? {
-        if !lock(files).take(&line, &mut messages)? {
-            say(line);
+        match Part::read(&line, &mut messages)? {
+            None => say(line),
+            Some(part) if lock(files).take(&part)? => drop(receipt.send(())),
+            Some(_) => {}
         }
     }
     Ok(())
@@ -362,8 +373,87 @@ impl Write for Pipe {
 mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt as _;
+    use std::sync::mpsc::TryRecvError;
+
+    use sources::{FoundInput, KeptPipes};
 
     use super::*;
+    use crate::returned::WrittenFile;
+
+    fn executable(program: &Path, script: &str) {
+        std::fs::write(program, format!("#!/bin/sh\n{script}")).unwrap();
+        std::fs::set_permissions(program, Permissions::from_mode(0o700)).unwrap();
+    }
+
+    /// Loads by a script in place of ssh and the program behind it, with a file `back` that is sent back.
+    fn load(folder: &Path, script: &str) -> Result<u8, Failure> {
+        let (program, input) = (folder.join("ssh"), folder.join("in"));
+        executable(&program, &format!("echo 'inrush 1 awaits a load' >&2\n{script}"));
+        std::fs::write(&input, "1,a\n").unwrap();
+        let found = FoundInput::find(&[input], None, &KeptPipes::default(), folder).unwrap();
+        let upload = Upload {
+            arguments: Vec::new(),
+            password: None,
+            schema: None,
+            written: vec![WrittenFile { option: "--x", path: folder.join("back"), mode: 0o600 }],
+            input: found.into_iter().next().unwrap(),
+        };
+        let address = Address::parse("ssh://host").unwrap();
+        let client = Client::connect(&program, &address, "1", None).unwrap();
+        client.load(upload, &Interrupt::default())
+    }
+
+    #[test]
+    fn a_receipt_follows_a_file_that_has_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "exec 3<&0; cd $(dirname $0)\ncat <&3 > stream 2> /dev/null &\n\
+                      printf '\\001 B 0 0 0\\n\\001 E 0 0 0\\n' >&2\n\
+                      for i in $(seq 500); do\n\
+                      test \"$(tail -c 5 stream | tr '\\0' .)\" = C.... && test -e back && exit 7\n\
+                      sleep 0.01\ndone\nexit 9\n";
+        assert_eq!(load(folder.path(), script).unwrap(), 7);
+    }
+
+    #[test]
+    fn a_damaged_file_stops_the_load() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "printf '\\001 B 0 0 0\\n\\001 D 0 3 1\\nabc' >&2\ncat > /dev/null\nexit 1\n";
+        let error = load(folder.path(), script).unwrap_err().to_string();
+        assert!(error.contains("--x") && error.contains("the transfer is damaged"), "{error}");
+        assert!(
+            error.ends_with("`inrush jobs` on host tells if its rows are in the table"),
+            "{error}"
+        );
+        assert!(!folder.path().join("back").exists());
+    }
+
+    #[test]
+    fn a_part_that_is_under_way_keeps_nobody_from_the_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = WrittenFile { option: "--x", path: folder.path().join("a"), mode: 0o600 };
+        let files = Arc::new(Mutex::new(ReturnedFiles::new(vec![file])));
+        let (reader, mut writer) = io::pipe().unwrap();
+        let (receipt, receipts) = channel();
+        let passing = thread::spawn({
+            let files = Arc::clone(&files);
+            move || pass_on(BufReader::new(reader), &files, &receipt)
+        });
+        writer.write_all(b"\x01 B 0 0 0\n\x01 D 0 3 910901175\na").unwrap();
+        let begin = Instant::now();
+        while std::fs::read_dir(folder.path()).unwrap().count() == 0 {
+            assert!(begin.elapsed() < LAST_LINES);
+            thread::sleep(LOOK_INTERVAL / 10);
+        }
+        // The thread has nothing to do but to wait for the rest.
+        thread::sleep(LOOK_INTERVAL * 4);
+        assert!(files.try_lock().is_ok());
+        assert_eq!(receipts.try_recv(), Err(TryRecvError::Empty));
+        writer.write_all(b"bc\x01 E 0 0 910901175\n").unwrap();
+        receipts.recv().unwrap();
+        assert_eq!(std::fs::read(folder.path().join("a")).unwrap(), b"abc");
+        drop(writer);
+        passing.join().unwrap().unwrap();
+    }
 
     #[test]
     fn greetings_are_told_from_messages() {
@@ -379,11 +469,10 @@ mod tests {
         let (program, pids) = (folder.path().join("ssh"), folder.path().join("pids"));
         // It has a child, as ssh has with ProxyCommand, and says something else.
         let script = format!(
-            "#!/bin/sh\nsleep 100 &\necho $$ $! > {}\necho banner >&2\nexec sleep 100\n",
+            "sleep 100 &\necho $$ $! > {}\necho banner >&2\nexec sleep 100\n",
             pids.display()
         );
-        std::fs::write(&program, script).unwrap();
-        std::fs::set_permissions(&program, Permissions::from_mode(0o700)).unwrap();
+        executable(&program, &script);
         let address = Address::parse("ssh://host").unwrap();
         let wait = Duration::from_secs(2);
         let error = Client::connect(&program, &address, "1", Some(wait)).unwrap_err();

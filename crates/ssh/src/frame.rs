@@ -35,6 +35,8 @@ pub(crate) enum FrameKind {
     Data = b'D',
     /// The input is complete; its size in 8 bytes, big-endian.
     End = b'E',
+    /// Behind the end: one more of the load's files is on the sender's disk.
+    Receipt = b'C',
 }
 
 impl FrameKind {
@@ -49,6 +51,7 @@ impl FrameKind {
             FrameKind::Start,
             FrameKind::Data,
             FrameKind::End,
+            FrameKind::Receipt,
         ];
         all.into_iter().find(|kind| *kind as u8 == byte).ok_or_else(invalid)
     }
@@ -60,7 +63,7 @@ pub(crate) fn invalid() -> io::Error {
 }
 
 /// The error of a stream that ends before the input does.
-fn cut_short() -> io::Error {
+pub(crate) fn cut_short() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the transfer ended before the end of the file")
 }
 

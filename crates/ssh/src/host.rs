@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use disk::returned;
@@ -33,12 +34,13 @@ pub struct Received {
     pub schema: Option<String>,
     /// Names of files that are sent back.
     written: Vec<PathBuf>,
+    parts: Parts,
 }
 
 impl Received {
     /// Has this process send the files back that it writes by their names. Until then they are in `temp_dir`.
     pub fn return_files(self, temp_dir: PathBuf) {
-        returned::begin(self.written, temp_dir, Box::new(Parts));
+        returned::begin(self.written, temp_dir, Box::new(self.parts));
     }
 }
 
@@ -69,8 +71,13 @@ pub fn answer(version: &str) -> io::Result<Vec<OsString>> {
 /// Errors: a stream that ends or is none.
 pub fn receive() -> io::Result<Received> {
     let mut input = open_stdin()?;
-    let mut received =
-        Received { name: PathBuf::new(), password: None, schema: None, written: Vec::new() };
+    let mut received = Received {
+        name: PathBuf::new(),
+        password: None,
+        schema: None,
+        written: Vec::new(),
+        parts: Parts::default(),
+    };
     let mut schema: Option<Vec<u8>> = None;
     let text = |payload| String::from_utf8(payload).map_err(|_| invalid());
     loop {
@@ -86,7 +93,8 @@ pub fn receive() -> io::Result<Received> {
         }
     }
     received.schema = schema.map(text).transpose()?;
-    let mut stream = Stream { input: Some(input), left: 0, bytes: 0 };
+    let parts = received.parts.clone();
+    let mut stream = Stream { input: Some(input), left: 0, bytes: 0, parts };
     let mut head = Vec::new();
     stream.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
     let object = ReceivedInput { head, stream: Mutex::new(Some(stream)) };
@@ -106,6 +114,8 @@ struct Stream {
     /// Bytes of the frame that were not read yet.
     left: usize,
     bytes: u64,
+    /// Gets the receipts behind the end.
+    parts: Parts,
 }
 
 impl Read for Stream {
@@ -120,7 +130,7 @@ impl Read for Stream {
                     if u64::from_be_bytes(bytes) != self.bytes {
                         return Err(invalid());
                     }
-                    stop_at_hang_up(input)?;
+                    take_receipts(input, &self.parts)?;
                     return Ok(0);
                 }
                 _ => return Err(invalid()),
@@ -135,12 +145,16 @@ impl Read for Stream {
     }
 }
 
-/// Has the end of the connection, which the sender keeps until this program ends, stop the load.
-fn stop_at_hang_up(mut input: File) -> io::Result<()> {
+/// Takes the sender's receipts for files. Has the end of the connection, which the sender keeps until this program
+/// ends, stop the load.
+fn take_receipts(mut input: File, parts: &Parts) -> io::Result<()> {
+    let (receipt, receipts) = channel();
+    parts.expect(receipts);
     let wait = move || {
         disk::failpoint::hit("thread.hang-up");
-        // Nothing is sent behind the end: this returns when the sender is gone.
-        let _ = input.read(&mut [0]);
+        while matches!(frame::read_head(&mut input), Ok((FrameKind::Receipt, 0))) {
+            let _ = receipt.send(());
+        }
         let _ = raise(SIGTERM);
     };
     std::thread::Builder::new().name("hang-up".to_owned()).spawn(wait).map(drop)
@@ -195,7 +209,36 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         file.seek(SeekFrom::Start(0)).unwrap();
-        Stream { input: Some(file), left: 0, bytes: 0 }
+        Stream { input: Some(file), left: 0, bytes: 0, parts: Parts::default() }
+    }
+
+    #[test]
+    fn a_load_waits_for_receipts_behind_the_end_of_its_input() {
+        use disk::returned::Sender as _;
+
+        let stopped = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGTERM, Arc::clone(&stopped)).unwrap();
+        let (input, mut out) = io::pipe().unwrap();
+        let parts = Parts::default();
+        let send = || parts.write(0, &mut io::empty(), &mut |_| Ok(())).unwrap();
+        send();
+        // No receipt comes before the end.
+        parts.sync().unwrap();
+        take_receipts(File::from(std::os::fd::OwnedFd::from(input)), &parts).unwrap();
+        send();
+        let other = parts.clone();
+        let waiting = std::thread::spawn(move || other.sync());
+        frame::write(&mut out, FrameKind::Receipt, &[]).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert!(!waiting.is_finished());
+        frame::write(&mut out, FrameKind::Receipt, &[]).unwrap();
+        waiting.join().unwrap().unwrap();
+        parts.sync().unwrap();
+        send();
+        drop(out);
+        let error = parts.sync().unwrap_err().to_string();
+        assert!(error.contains("has not stored the file"), "{error}");
+        assert!(stopped.load(std::sync::atomic::Ordering::Relaxed));
     }
 
     /// Bytes that no format checks, as those of a packed file that ends between its members.

@@ -8,6 +8,7 @@
 //!   Data .. Data, End                    ----->     read by the load; then a thread waits for the hang-up
 //!   lines of stderr, made harmless       <-----   messages, progress
 //!   files, by parts between the lines    <-----   rejected rows, report page, metrics
+//!   a Receipt for each file, behind End  ----->     rejected rows are on the disk here before the load publishes
 //!   stdout, exit status                  <-----   report
 //! ```
 //!

@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
 
 use columnar::Kind;
 use secrecy::{ExposeSecret, SecretString};
@@ -57,8 +58,21 @@ impl From<sources::Error> for UploadError {
 }
 
 impl Upload {
-    /// Writes all of it. Input that is not packed is packed: its bytes there are those of a zstd file.
-    pub(crate) fn write(self, out: &mut impl Write) -> Result<(), UploadError> {
+    /// Writes all of it, and receipts as they come.
+    pub(crate) fn write(
+        self,
+        out: &mut impl Write,
+        receipts: &Receiver<()>,
+    ) -> Result<(), UploadError> {
+        self.write_load(out)?;
+        for () in receipts {
+            frame::write(out, FrameKind::Receipt, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Input that is not packed is packed: its bytes there are those of a zstd file.
+    fn write_load(self, out: &mut impl Write) -> Result<(), UploadError> {
         for argument in &self.arguments {
             frame::write(out, FrameKind::Argument, argument.as_bytes())?;
         }

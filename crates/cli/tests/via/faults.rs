@@ -143,12 +143,13 @@ fn a_signal_here_ends_a_load_whose_program_there_does_not_read() {
     };
     let bytes: Vec<u8> = (0..8 << 20).map(|_| byte()).collect();
     fs::write(machine.desk.home.path().join("a.csv"), bytes).unwrap();
-    let load = start(machine.load("t").arg("a.csv"));
+    let mut load = start(machine.load("t").arg("a.csv"));
     let begin = Instant::now();
     while !go.exists() {
         assert!(begin.elapsed() < PATIENCE, "{}", machine.log());
         std::thread::sleep(Duration::from_millis(5));
     }
+    wait_watching(&mut load);
     signal(load.id(), "-TERM");
     assert_ends(&finish(load), &["stopping and cleaning up", "connection to 127.0.0.1 was lost"]);
     machine.is_as_before();
@@ -188,6 +189,32 @@ fn a_file_that_changes_while_it_is_sent_loads_no_row() {
     let ended = finish(load);
     assert_ends(&ended, &["the transfer failed", "a.csv grew from 4 to 8 bytes"]);
     machine.is_as_before();
+}
+
+/// The rejected rows are in no table: the only copy of a user must be on the disk before the others are published.
+#[test]
+fn rejected_rows_are_on_the_disk_here_before_the_others_are_published() {
+    for path in ["direct", "insert"] {
+        let Some(mut machine) = Machine::new() else { return };
+        machine.desk.exec(TABLE);
+        machine.desk.home.file("a.csv", "1,a\nx,b\n");
+        let mut load = machine.load("t");
+        load.args(["a.csv", "--no-guess", "--path", path, "--rejects-max", "1"]);
+        load.args(["--rejects", "bad.csv"]);
+        let mut load = start(load.env("INRUSH_FAILPOINT", "returned.complete=pause"));
+        let stat = format!("/proc/{}/stat", load.id());
+        let begin = Instant::now();
+        while !fs::read_to_string(&stat).unwrap().contains(") T ") {
+            assert!(begin.elapsed() < PATIENCE, "{}", machine.log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // Time enough to publish.
+        std::thread::sleep(Duration::from_secs(1));
+        signal(load.id(), "-KILL");
+        load.wait().unwrap();
+        machine.is_as_before();
+        assert!(!machine.desk.home.path().join("bad.csv").exists());
+    }
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn settle(desk: &Desk, folder: &Path, port: u16, variables: &str) {
     // Settings of a user that would end a load, or have it ask.
     let client = format!(
         "IdentityFile {key}\nIdentitiesOnly yes\nUserKnownHostsFile {known}\nGlobalKnownHostsFile none\n\
-         RemoteCommand false\nRequestTTY force\nForwardX11 yes\nControlMaster auto\nControlPath {}\n",
+         LogLevel DEBUG3\nRemoteCommand false\nRequestTTY force\nForwardX11 yes\nControlMaster auto\nControlPath {}\n",
         at("master")
     );
     fs::write(at("config"), client).unwrap();
