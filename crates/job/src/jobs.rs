@@ -493,8 +493,8 @@ mod tests {
         assert!(has_loaded(&[file(5)], &[file(5)]));
         assert!(!has_loaded(&[file(5)], &[file(6)]));
         assert!(!job(1, Event::End, &[file(5)]).has_loaded(&job(2, Event::Failed, &[file(5)])));
-        for inputs in [&[][..], &[pipe.clone()], &[file(5), pipe]] {
-            assert!(!has_loaded(inputs, inputs), "{inputs:?}");
+        for inputs in [vec![], vec![pipe.clone()], vec![file(5), pipe]] {
+            assert!(!has_loaded(&inputs, &inputs), "{inputs:?}");
         }
     }
 
