@@ -14,7 +14,7 @@
 //! a line behind it proves that it was synced: then the journal is refused.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -177,17 +177,15 @@ pub fn read<K: Kind>(folder: &Folder, name: &OsStr) -> io::Result<Vec<Record<K>>
 }
 
 /// The text of a journal's first record; none where its line is damaged, or the journal is of another build.
-///
-/// Errors: a file that is not ours alone; `NotFound`.
-pub fn first_text<K: Kind>(folder: &Folder, name: &OsStr) -> io::Result<Option<String>> {
-    let mut reader = BufReader::new(private::open_file(folder, name, WHAT)?.0);
-    let mut lines = [Vec::new(), Vec::new()];
-    for line in &mut lines {
-        reader.read_until(b'\n', line)?;
-    }
-    let [first, record] = lines;
-    let is_ours = text_of(&first).is_some_and(|text| text.starts_with(&header::<K>()));
-    Ok(text_of(&record).filter(|_| is_ours).map(str::to_owned))
+pub fn first_text<K: Kind>(journal: &[u8]) -> Option<&str> {
+    let mut lines = journal.split_inclusive(|&byte| byte == b'\n');
+    let first = lines.next().and_then(text_of)?;
+    lines.next().and_then(text_of).filter(|_| first.starts_with(&header::<K>()))
+}
+
+/// The text of a journal's last line; none where that is damaged.
+pub fn last_text(journal: &[u8]) -> Option<&str> {
+    journal.split_inclusive(|&byte| byte == b'\n').next_back().and_then(text_of)
 }
 
 /// The records in the text of a journal, and the number of its bytes that are whole lines.
@@ -338,21 +336,22 @@ mod tests {
     }
 
     #[test]
-    fn the_first_record_is_had_without_the_others() {
+    fn the_first_record_and_the_last_are_had_without_the_others() {
         let (_state, folder) = folder();
-        let name = OsStr::new("7.jsonl");
-        let first = || first_text::<Step>(&folder, name).unwrap();
-        let text = written(&folder, &[Step::Number(77), Step::Nothing, Step::Nothing]);
-        assert!(first().unwrap().contains(r#""number":77}"#));
-        assert_eq!(first_text::<Synced>(&folder, name).unwrap(), None);
-        let path = folder.path().join(name);
+        let text = written(&folder, &[Step::Number(77), Step::Nothing, Step::Number(78)]);
+        assert!(first_text::<Step>(&text).unwrap().contains(r#""number":77}"#));
+        assert!(last_text(&text).unwrap().contains(r#""number":78}"#));
+        assert_eq!(first_text::<Synced>(&text), None);
         // Damage of another line does not matter, and that of its own does.
-        for (line, is_had) in [(0, false), (1, false), (2, true)] {
-            std::fs::write(&path, bent(&text, line)).unwrap();
-            assert_eq!(first().is_some(), is_had, "{line}");
+        for (line, has_first, has_last) in
+            [(0, false, true), (1, false, true), (2, true, true), (3, true, false)]
+        {
+            let bent = bent(&text, line);
+            let had = (first_text::<Step>(&bent).is_some(), last_text(&bent).is_some());
+            assert_eq!(had, (has_first, has_last), "{line}");
         }
-        std::fs::write(&path, "").unwrap();
-        assert_eq!(first(), None);
+        assert_eq!(last_text(&text[..text.len() - 1]), None);
+        assert_eq!((first_text::<Step>(b""), last_text(b"")), (None, None));
     }
 
     #[test]

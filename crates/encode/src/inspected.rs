@@ -152,16 +152,15 @@ impl Inspected {
         let in_utc = source.facts().utc_fields.iter().filter_map(|field| fields.columns[*field]);
         fields.of_inputs.clone_from(&source.facts().notes);
         fields.in_utc = in_utc.map(|at| format!("`{}`", table.columns[at].name)).collect();
-        let habits = server::habits(session)?;
         let file_charset = file_charset(session, &options.input.charset)?;
         check_null_tokens(file_charset, &options.input)?;
         let sql_mode = sql_mode(session, facts, options)?;
         let written = formats::formats(&options.input.written, table, &fields, file_charset)?;
         let has_moments = written.have_moments() || source.facts().has_moments;
+        let mut habits = server::habits(session, &table.columns, has_moments)?;
         let zone = clock::zone(session, facts, &table.columns, habits, has_moments);
         let is_timestamp = |column: &Column| matches!(column.sql_type, SqlType::Timestamp { .. });
         let needs_zone = has_moments || table.columns.iter().any(is_timestamp);
-        let mut habits = habits;
         let (time_zone, mut unfit) = match zone {
             Ok(zone) => (zone, Vec::new()),
             // Only texts with a displacement from UTC need it: such rows are refused.
@@ -294,7 +293,10 @@ fn series(
     options: &RowOptions,
 ) -> Result<Series, Error> {
     let (increment, offset) = facts.auto_increment_step;
-    let lock_mode = session.query_once("SELECT @@innodb_autoinc_lock_mode")?;
+    let lock_mode = match table.columns.iter().any(|column| column.auto_increment) {
+        true => session.query_once("SELECT @@innodb_autoinc_lock_mode")?,
+        false => Vec::new(),
+    };
     let lock_mode = lock_mode.first().map_or(Ok(String::new()), |row| row.text(0))?;
     Ok(Series {
         start: table.auto_increment.unwrap_or(1),

@@ -174,7 +174,7 @@ impl Job {
 /// Errors: a folder of journals that is not this user's alone, or cannot be read.
 pub fn list(state_dir: &Path) -> Result<(Vec<Job>, Vec<Error>), Error> {
     let (mut jobs, mut unreadable) = (Vec::new(), Vec::new());
-    for job in read(state_dir, |_, _| Ok(true))? {
+    for job in read(state_dir, |_| true, |_| true)? {
         job.map_or_else(|error| unreadable.push(error), |job| jobs.push(job));
     }
     Ok((jobs, unreadable))
@@ -184,7 +184,8 @@ pub fn list(state_dir: &Path) -> Result<(Vec<Job>, Vec<Error>), Error> {
 ///
 /// Errors: there is none, or there are several; its journal is damaged or of another build; as of [`list`].
 pub fn find(state_dir: &Path, name: &str) -> Result<Job, Error> {
-    let jobs = read(state_dir, |_, file| Ok(file.as_bytes().starts_with(name.as_bytes())))?;
+    let is_named = |file: &OsStr| file.as_bytes().starts_with(name.as_bytes());
+    let jobs = read(state_dir, is_named, |_| true)?;
     let mut jobs = jobs.into_iter().collect::<Result<Vec<Job>, Error>>()?;
     if let Some(at) = jobs.iter().position(|job| job.name == name) {
         return Ok(jobs.swap_remove(at));
@@ -284,7 +285,29 @@ pub fn note_keys_carried(state_dir: &Path, job: &Job) -> Result<(), Error> {
 ///
 /// Errors: a journal with this text that is damaged or of another build; as of [`list`].
 pub fn published(state_dir: &Path, text: &str) -> Result<Vec<Job>, Error> {
-    let jobs = read(state_dir, |folder, file| has_text(folder, file, text.as_bytes()))?;
+    published_of(state_dir, |journal| has_text(journal, text))
+}
+
+/// The same without jobs whose users know that their rows are in, but the newest of the command with this id.
+///
+/// Errors: as of [`published`].
+pub fn published_unclosed(state_dir: &Path, text: &str, id: &str) -> Result<Vec<Job>, Error> {
+    // No text in the journal has quotes that are not escaped.
+    let (id, mut is_newest) = (format!("\"id\":\"{id}\""), true);
+    published_of(state_dir, |journal| {
+        let is_closed = journal::is_closed(journal);
+        let is_own = is_closed && has_text(journal, &id);
+        let is_needed = !is_closed || (is_own && is_newest);
+        is_newest &= !is_own;
+        is_needed && has_text(journal, text)
+    })
+}
+
+fn published_of(
+    state_dir: &Path,
+    is_selected: impl FnMut(&[u8]) -> bool,
+) -> Result<Vec<Job>, Error> {
+    let jobs = read(state_dir, |_| true, is_selected)?;
     let mut jobs = jobs.into_iter().collect::<Result<Vec<Job>, Error>>()?;
     jobs.retain(|job| job.proof().is_some() && job.may_be_in());
     Ok(jobs)
@@ -294,7 +317,7 @@ pub fn published(state_dir: &Path, text: &str) -> Result<Vec<Job>, Error> {
 ///
 /// Errors: as of [`published`].
 pub fn added(state_dir: &Path, proof: &CommandProof) -> Result<Vec<Job>, Error> {
-    let jobs = read(state_dir, |folder, file| has_text(folder, file, proof.id.as_bytes()))?;
+    let jobs = read(state_dir, |_| true, |journal| has_text(journal, &proof.id))?;
     let mut jobs = jobs.into_iter().collect::<Result<Vec<Job>, Error>>()?;
     jobs.retain(|job| job.proof() == Some(proof));
     let is_in = jobs.iter().position(Job::is_in).unwrap_or(jobs.len());
@@ -304,40 +327,42 @@ pub fn added(state_dir: &Path, proof: &CommandProof) -> Result<Vec<Job>, Error> 
 }
 
 /// True if the first line of a journal has a text, or, where that line is damaged, any line.
-fn has_text(folder: &Folder, file: &OsStr, text: &[u8]) -> io::Result<bool> {
-    let has = |read: &[u8]| read.windows(text.len()).any(|bytes| bytes == text);
-    match disk::journal::first_text::<StepEvent>(folder, file)? {
-        Some(first) => Ok(has(first.as_bytes())),
-        None => Ok(has(&private::read(folder, file, "journal")?)),
+fn has_text(journal: &[u8], text: &str) -> bool {
+    match disk::journal::first_text::<StepEvent>(journal) {
+        Some(first) => first.contains(text),
+        None => journal.windows(text.len()).any(|bytes| bytes == text.as_bytes()),
     }
 }
 
-/// Jobs whose journals are selected, the newest first; an error for each of these journals that cannot be
-/// read.
+/// Jobs whose journals are selected, by name and by text, the newest first; an error for each of these journals
+/// that cannot be read.
 fn read(
     state_dir: &Path,
-    is_selected: impl Fn(&Folder, &OsStr) -> io::Result<bool>,
+    is_named: impl Fn(&OsStr) -> bool,
+    mut is_selected: impl FnMut(&[u8]) -> bool,
 ) -> Result<Vec<Result<Job, Error>>, Error> {
     let Some(folder) = folder(state_dir)? else { return Ok(Vec::new()) };
+    let files = folder.names().map_err(state_error(state_dir))?.into_iter();
+    let begun = |file: OsString| Some((journal::begun_ms(&file)?, file));
+    let mut files: Vec<(u64, OsString)> =
+        files.filter(|file| is_named(file)).filter_map(begun).collect();
+    files.sort_by(|a, b| b.cmp(a));
     let mut jobs = Vec::new();
-    for file in folder.names().map_err(state_error(state_dir))? {
-        let Some(begun_ms) = journal::begun_ms(&file) else { continue };
+    for (_, file) in files {
         let path = folder.path().join(&file);
-        let job = match is_selected(&folder, &file) {
-            Ok(false) => continue,
-            Ok(true) => disk::journal::read(&folder, &file)
-                .and_then(|entries| Job::of(&folder, &file, entries)),
+        let job = match private::read(&folder, &file, "journal") {
+            Ok(journal) if !is_selected(&journal) => continue,
+            Ok(journal) => disk::journal::parse(&journal)
+                .and_then(|(entries, _)| Job::of(&folder, &file, entries)),
             Err(error) => Err(error),
         };
         // Another load has just removed it, since it is old.
         if job.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             continue;
         }
-        let job = job.map_err(Error::io("reading the journal", &path)).transpose();
-        jobs.extend(job.map(|job| ((begun_ms, file), job)));
+        jobs.extend(job.map_err(Error::io("reading the journal", &path)).transpose());
     }
-    jobs.sort_by(|(a, _), (b, _)| b.cmp(a));
-    Ok(jobs.into_iter().map(|(_, job)| job).collect())
+    Ok(jobs)
 }
 
 /// Adds a line to the journal of a job whose process is gone.
@@ -496,6 +521,41 @@ mod tests {
         for inputs in [vec![], vec![pipe.clone()], vec![file(5), pipe]] {
             assert!(!has_loaded(&inputs, &inputs), "{inputs:?}");
         }
+    }
+
+    #[test]
+    fn of_closed_jobs_the_newest_of_a_command_is_read() {
+        let state = tempfile::tempdir().unwrap();
+        let dir = state.path();
+        let command = |word: &str| {
+            let command = CommandLine::of(vec![word.to_owned()], dir.to_owned(), Vec::new());
+            command.proven("server", "d.t", "job")
+        };
+        let (own, other) = (command("load"), command("other"));
+        let events = [("publish", Event::Begin), ("job", Event::End), ("job", Event::Closed)];
+        let mut made = 0;
+        let mut job = |command: &CommandLine, is_closed: bool| {
+            let mut journal = Journal::create(dir).unwrap();
+            journal.begin("d.t", Some(command)).unwrap();
+            for (step, event) in &events[..if is_closed { 3 } else { 2 }] {
+                journal.write(step, *event, "d.t").unwrap();
+            }
+            made += 1;
+            let name = format!("{}-1-0", 1_000 + made);
+            std::fs::rename(journal.path(), dir.join(format!("jobs/{name}.jsonl"))).unwrap();
+            name
+        };
+        job(&own, true);
+        let killed = job(&other, false);
+        let older = job(&own, false);
+        let newest = job(&own, true);
+        job(&other, true);
+        let names = |jobs: Vec<Job>| jobs.into_iter().map(|job| job.name).collect::<Vec<_>>();
+        let id = &own.proof.as_ref().unwrap().id;
+        let unclosed = names(published_unclosed(dir, "\"d.t\"", id).unwrap());
+        assert_eq!(unclosed, [newest, older, killed]);
+        assert_eq!(names(published(dir, "\"d.t\"").unwrap()).len(), 5);
+        assert!(published_unclosed(dir, "\"d.u\"", id).unwrap().is_empty());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The journal of a load: one line for each step before it starts and after it ends.
 //!
-//! Written before the step goes on: a process that is killed leaves all of the lines. They are synced when
-//! something is published, and when the job begins and ends: a power cut takes of the others what the system
-//! has not written by itself, which it does within half a minute. Were each synced, a build would wait for
+//! Written before the step goes on: a process that is killed leaves all of the lines. They are synced, with the
+//! name of the file, before something is published, and when the job ends: a power cut takes of the others what
+//! the system has not written by itself, which it does within half a minute. Were each synced, a build would wait for
 //! the sync of the table that is imported beside it. The table's state is never read from here: names and
 //! locks on the server decide what a killed load left (see docs/reference/journal.md); the journal says what
 //! was being done.
@@ -28,8 +28,8 @@ pub(crate) const APART: &str = "apart";
 pub(crate) const ADDED: &str = "added";
 /// The step of the last line of a job whose rows are in, and whose command failed at another table behind it.
 pub(crate) const MISSING: &str = "missing";
-/// Steps whose lines are synced before they go on.
-const SYNCED_STEPS: [&str; 3] = [JOB, KEYS, "publish"];
+/// The step that publishes.
+const PUBLISH: &str = "publish";
 /// Folder of the journals, in the state folder.
 pub(crate) const FOLDER: &str = "jobs";
 /// Journals of ended jobs that are kept, with those of the others.
@@ -87,7 +87,12 @@ impl Kind for StepEvent {
     const SYNCS_ALL: bool = false;
 
     fn is_synced(&self) -> bool {
-        SYNCED_STEPS.contains(&self.step.as_str()) && self.event != Event::Closed
+        match (self.step.as_str(), self.event) {
+            (JOB, Event::End | Event::Failed) => true,
+            // The line of the job's end follows that of the publish's end, and brings it to the disk.
+            (PUBLISH, event) => event == Event::Begin,
+            (step, _) => step == KEYS,
+        }
     }
 }
 
@@ -107,6 +112,8 @@ impl StepEvent {
 pub struct Journal {
     writer: Writer,
     job: String,
+    /// The folder of the file, until the file's name is on disk.
+    unsynced: Option<Folder>,
     /// True if a line could not be written. Readers may miss the lines after it.
     is_broken: bool,
 }
@@ -123,15 +130,12 @@ impl Journal {
             let name = OsString::from(format!("{job}.jsonl"));
             match Writer::create(&folder, &name) {
                 Ok(writer) => {
-                    // It says nothing yet.
-                    folder
-                        .sync("journal")
-                        .inspect_err(|_| drop(folder.remove(&name, "journal")))?;
                     // Tells those who list jobs that this one runs, for as long as it does. Where it
                     // cannot be locked they take it for killed.
                     let _ = writer.lock(Duration::ZERO);
                     prune(&folder, JOURNALS_KEPT);
-                    return Ok(Journal { writer, job, is_broken: false });
+                    let unsynced = Some(folder);
+                    return Ok(Journal { writer, job, unsynced, is_broken: false });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => attempt += 1,
                 Err(error) => return Err(error),
@@ -164,7 +168,19 @@ impl Journal {
         if self.is_broken && what.step == JOB && what.event != Event::Failed {
             return Err(io::Error::other("an earlier line could not be written"));
         }
-        self.writer.append(what).inspect_err(|_| self.is_broken = true)
+        let written = self.writer.append(what).and_then(|()| self.sync_name(what));
+        written.inspect_err(|_| self.is_broken = true)
+    }
+
+    /// The file's name is on disk with its first synced line.
+    fn sync_name(&mut self, what: &StepEvent) -> io::Result<()> {
+        if what.is_synced()
+            && let Some(folder) = &self.unsynced
+        {
+            folder.sync("journal")?;
+            self.unsynced = None;
+        }
+        Ok(())
     }
 }
 
@@ -238,6 +254,13 @@ pub(crate) fn begun_ms(name: &OsStr) -> Option<u64> {
     job.split('-').next()?.parse().ok()
 }
 
+/// True if a journal's text begins with a job, and ends with the line that closes it.
+pub(crate) fn is_closed(journal: &[u8]) -> bool {
+    // No text in a line has quotes that are not escaped.
+    journal::first_text::<StepEvent>(journal).is_some()
+        && journal::last_text(journal).is_some_and(|text| text.contains(r#","event":"closed","#))
+}
+
 /// True if these lines are those of a job that failed or is closed. Jobs without a proof are not closed.
 pub(crate) fn is_over(entries: &[Entry]) -> bool {
     let is_proven = entries.first().is_some_and(|first| first.what.proof().is_some());
@@ -253,6 +276,33 @@ pub(crate) fn is_over(entries: &[Entry]) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_disk_is_waited_for_before_something_is_published_and_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(folder.path()).unwrap();
+        let lines = [
+            (JOB, Event::Begin, false),
+            ("rows", Event::End, false),
+            (PUBLISH, Event::Begin, true),
+            (PUBLISH, Event::End, false),
+            (JOB, Event::End, true),
+            (JOB, Event::Failed, true),
+            (KEYS, Event::Failed, true),
+            (JOB, Event::Closed, false),
+        ];
+        for (step, event, is_synced) in lines {
+            assert_eq!(
+                StepEvent::new(step, event, "d.t").is_synced(),
+                is_synced,
+                "{step} {event:?}"
+            );
+        }
+        journal.write(JOB, Event::Begin, "d.t").unwrap();
+        assert!(journal.unsynced.is_some());
+        journal.write(PUBLISH, Event::Begin, "d.t").unwrap();
+        assert!(journal.unsynced.is_none());
+    }
 
     #[test]
     fn old_journals_go_but_those_of_jobs_that_did_not_end() {

@@ -162,7 +162,7 @@ fn judge(
     let Some((command, own)) = command.and_then(|one| Some((one, one.proof.as_ref()?))) else {
         return Ok(KilledLoads::default());
     };
-    let known = Known::read(tables, text, command, own)?;
+    let known = Known::read(tables, text, command, own, proofs.is_empty())?;
     let mut settled = KilledLoads { clears: !proofs.is_empty(), ..KilledLoads::default() };
     let is_noted = known.last.as_ref().is_some_and(Job::is_unfinished);
     for proof in proofs {
@@ -237,14 +237,20 @@ struct Known<'c> {
 }
 
 impl<'c> Known<'c> {
+    /// Jobs whose users know that their rows are in only tell whose proofs there are, if `without_proofs` is false.
     fn read(
         tables: &[LoadOptions],
         text: &str,
         command: &'c CommandLine,
         own: &'c CommandProof,
+        without_proofs: bool,
     ) -> Result<Known<'c>, Error> {
-        let quoted = serde_json::to_string(text).unwrap_or_default();
-        let mut of_target = jobs::published(&tables[0].state_dir, &quoted)?;
+        let (state_dir, quoted) =
+            (&tables[0].state_dir, serde_json::to_string(text).unwrap_or_default());
+        let mut of_target = match without_proofs {
+            true => jobs::published_unclosed(state_dir, &quoted, &own.id)?,
+            false => jobs::published(state_dir, &quoted)?,
+        };
         let is_of_server = |job: &Job| job.proof().is_some_and(|proof| proof.server == own.server);
         of_target.retain(|job| job.target() == text && is_of_server(job));
         let is_own = |job: &&Job| job.proof().is_some_and(|proof| proof.id == own.id);

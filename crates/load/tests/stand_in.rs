@@ -27,6 +27,8 @@ use self::scene::{Scene, WAYS};
 
 /// Threads that load at the same time, and mostly wait.
 const THREADS: usize = 6;
+/// Requests of a load of one table by one transaction, and of its connections.
+const REQUESTS_MAX: usize = 48;
 /// Failed runs that are told of.
 const TOLD_MAX: usize = 20;
 
@@ -49,6 +51,15 @@ fn whatever_befalls_a_request_what_is_said_of_the_outcome_is_so() {
     println!("{} runs in {:?}, seed {seed}", work.len(), begun.elapsed());
     let some: Vec<&str> = failed.iter().take(TOLD_MAX).map(String::as_str).collect();
     assert!(failed.is_empty(), "seed {seed}, {} failed:\n{}", failed.len(), some.join("\n"));
+}
+
+/// A question takes as long as a hundred rows.
+#[test]
+fn a_load_by_one_transaction_sends_few_requests() {
+    let folder = folder();
+    let requests = Scene::new(WAYS[8], &folder.path().join("few")).requests();
+    let sent: Vec<_> = requests.iter().map(|one| String::from_utf8_lossy(&one.text)).collect();
+    assert!(sent.len() <= REQUESTS_MAX, "{} requests:\n{}", sent.len(), sent.join("\n"));
 }
 
 /// A folder for journals, in memory where that can be: thousands are synced.

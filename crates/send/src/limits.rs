@@ -74,9 +74,8 @@ pub(crate) fn limits(
             room.min(shares.connections_max).clamp(1, CONNECTIONS_MAX)
         }
     };
-    let packet = target.session.query_once("SELECT @@max_allowed_packet")?;
-    let packet = packet.first().map_or(Ok(0), |row| row.number::<u64>(0))?;
-    let packet = packet.min(engine.statement.map_or(u64::MAX, |limit| limit.bytes));
+    let packet =
+        target.facts.packet_bytes.min(engine.statement.map_or(u64::MAX, |limit| limit.bytes));
     let packet = packet.saturating_sub(STATEMENT_BYTES).max(ROWS_BYTES_MIN);
     let wanted = batches.bytes.unwrap_or(STATEMENT_BYTES_MAX);
     let whole = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);

@@ -180,9 +180,13 @@ pub fn forget_ledgers(lock: &mut Lock, ledgers: &[TableName], then: Option<&str>
 ///
 /// Errors: the server's.
 pub fn drop_ledgers(lock: &mut Lock, ledgers: &[TableName]) -> server::Result<()> {
-    lock.reconnect()?;
     let own = LedgerTable::of(lock);
-    if own.shards().are_several() {
+    let are_several = own.shards().are_several();
+    if ledgers.is_empty() && !are_several {
+        return Ok(());
+    }
+    lock.reconnect()?;
+    if are_several {
         return own.drop(&mut lock.session);
     }
     let session = &mut lock.session;

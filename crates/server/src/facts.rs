@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use schema::{Engine, RowFormat, Table, TableName};
 
 use crate::engine::{Kind, Rules};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::grant;
 use crate::privileges::Privileges;
 use crate::session::{Row, Session};
@@ -44,6 +44,10 @@ pub struct ServerFacts {
     pub untested: Option<String>,
     /// `@@hostname`.
     pub hostname: String,
+    /// True if the server takes LOAD DATA LOCAL.
+    pub local_infile: bool,
+    /// `max_allowed_packet` of this session.
+    pub packet_bytes: u64,
     /// `@@datadir`, as the server names it.
     pub datadir: PathBuf,
     /// The same folder as this machine sees it, if the user names it.
@@ -148,17 +152,10 @@ impl CheckpointWay {
 impl ServerFacts {
     /// Asks the server. Changes nothing.
     pub fn read(session: &mut Session) -> Result<ServerFacts> {
-        let variables = variables(session)?;
+        let (variables, session_row) = variables(session)?;
         let text = |name: &str| variables.get(name).cloned().unwrap_or_default();
         let on = |name: &str| matches!(text(name).as_str(), "ON" | "1");
         let log_bin = on("log_bin");
-        // TiDB from 8.4 on has no binary log, and no variables of one.
-        let is_logged = if log_bin { "@@session.sql_log_bin" } else { "0" };
-        let session_row = session.query_row(&format!(
-            "SELECT @@session.time_zone, {is_logged}, \
-             @@session.auto_increment_increment, @@session.auto_increment_offset, \
-             SUBSTRING_INDEX(CURRENT_USER(), '@', -1), CURRENT_USER()"
-        ))?;
         let engine = rules::read(session, on("wsrep_on"))?;
         let untested = match engine.kind.has_files() {
             true => tested_build::objection(session)?,
@@ -169,12 +166,14 @@ impl ServerFacts {
             version: session.version().clone(),
             untested,
             hostname: text("hostname"),
+            local_infile: on("local_infile"),
+            packet_bytes: session_row.number(6)?,
             datadir: PathBuf::from(text("datadir")),
             local_datadir: session.options().datadir.clone(),
             page_bytes: text("innodb_page_size").parse().unwrap_or(0),
             checksum: text("innodb_checksum_algorithm"),
             log_bin,
-            session_log_bin: log_bin && session_row.text(1)? == "1",
+            session_log_bin: log_bin && session_row.text(0)? == "1",
             unlogged: log_bin && session.options().unlogged,
             logs_publishing: log_bin && session.options().logs_publishing,
             galera: on("wsrep_on"),
@@ -196,9 +195,9 @@ impl ServerFacts {
             log_archive: !session.options().unlogged && archives_log(session)?,
             lower_case_table_names: text("lower_case_table_names").parse().unwrap_or(0),
             sql_mode: text("sql_mode"),
-            time_zone: session_row.text(0)?,
+            time_zone: session_row.text(1)?,
             auto_increment_step: (session_row.number(2)?, session_row.number(3)?),
-            account: grant::account(&session_row.text(5)?, &session_row.text(4)?),
+            account: grant::account(&session_row.text(4)?, &session_row.text(5)?),
             privileges: Privileges::read(session)?,
         })
     }
@@ -319,13 +318,8 @@ pub fn writes_kept_away(session: &mut Session) -> Result<Vec<&'static str>> {
     }
     let variables: Vec<String> = names.iter().map(|name| format!("@@GLOBAL.{name}")).collect();
     let row = session.query_row(&format!("SELECT {}", variables.join(", ")))?;
-    let mut set = Vec::new();
-    for (at, name) in names.into_iter().enumerate() {
-        if row.text_or_null(at)?.is_some_and(|value| is_set(&value)) {
-            set.push(name);
-        }
-    }
-    Ok(set)
+    let is_on = |(at, _): &(usize, &str)| is_set(&row.text_lossy(*at));
+    Ok(names.into_iter().enumerate().filter(is_on).map(|(_, name)| name).collect())
 }
 
 /// True if a variable is neither off nor 0.
@@ -333,32 +327,37 @@ fn is_set(value: &str) -> bool {
     !matches!(value, "" | "0" | "OFF")
 }
 
-fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
-    const NAMES: [&str; 19] = [
-        "datadir",
-        "default_table_encryption",
-        "hostname",
-        "innodb_checksum_algorithm",
-        "innodb_compression_default",
-        "innodb_default_row_format",
-        "innodb_encrypt_tables",
-        "innodb_file_per_table",
-        "innodb_force_recovery",
-        "innodb_log_checkpoint_now",
-        "innodb_page_size",
-        "innodb_read_only",
-        "log_bin",
-        "lower_case_table_names",
-        "read_only",
-        "sql_mode",
-        "super_read_only",
-        "time_zone",
-        "wsrep_on",
-    ];
-    let list = NAMES.map(|name| format!("'{name}'")).join(",");
-    let rows =
-        session.query(&format!("SHOW GLOBAL VARIABLES WHERE LOWER(Variable_name) IN ({list})"))?;
-    rows.iter().map(|row| Ok((row.text(0)?.to_ascii_lowercase(), row.text(1)?))).collect()
+fn variables(session: &mut Session) -> Result<(HashMap<String, String>, Row)> {
+    const NAMES: &str = "datadir hostname innodb_checksum_algorithm innodb_compression_default \
+                         innodb_default_row_format innodb_encrypt_tables innodb_file_per_table \
+                         innodb_force_recovery innodb_log_checkpoint_now innodb_page_size \
+                         innodb_read_only local_infile log_bin lower_case_table_names read_only \
+                         sql_mode time_zone wsrep_on";
+    const OF_SESSION: &str = "@@session.time_zone, @@session.auto_increment_increment, \
+                              @@session.auto_increment_offset, CURRENT_USER(), \
+                              SUBSTRING_INDEX(CURRENT_USER(), '@', -1), @@max_allowed_packet";
+    const LOGGED: &str = "@@session.sql_log_bin";
+    let names: Vec<&str> = NAMES.split(' ').collect();
+    if session.version().flavor == Flavor::MariaDb {
+        // SHOW reads all variables of the server. It is for servers that lack one of these.
+        let all = names.join(", @@GLOBAL.");
+        match session.query_row(&format!("SELECT {LOGGED}, {OF_SESSION}, @@GLOBAL.{all}")) {
+            Err(Error::Statement { .. }) => {}
+            row => {
+                let row = row?;
+                let values = (row.len() - names.len()..row.len()).map(|at| row.text_lossy(at));
+                return Ok((names.into_iter().map(str::to_owned).zip(values).collect(), row));
+            }
+        }
+    }
+    let of = [&names[..], &["default_table_encryption", "super_read_only"]].concat().join("','");
+    let sql = format!("SHOW GLOBAL VARIABLES WHERE LOWER(Variable_name) IN ('{of}')");
+    let pair = |row: &Row| (row.text_lossy(0).to_ascii_lowercase(), row.text_lossy(1));
+    let all: HashMap<String, String> = session.query(&sql)?.iter().map(pair).collect();
+    // TiDB from 8.4 on has no binary log, and no variables of one.
+    let has_log = all.get("log_bin").is_some_and(|value| is_set(value));
+    let is_logged = if has_log { LOGGED } else { "0" };
+    Ok((all, session.query_row(&format!("SELECT {is_logged}, {OF_SESSION}"))?))
 }
 
 /// True if the server archives its redo log, which no release on the tested list does. IMPORT logs no page.
@@ -373,9 +372,7 @@ fn archives_log(session: &mut Session) -> Result<bool> {
 /// Replicas that registered or are being sent the binary log. Those that the account may not see
 /// are left out: the binary log alone is reason enough to refuse.
 fn replicas(session: &mut Session) -> Vec<String> {
-    let mut found = registered(session);
-    found.extend(followers(session));
-    found
+    registered(session).into_iter().chain(followers(session)).collect()
 }
 
 /// Replicas that registered, as far as the account may see them.

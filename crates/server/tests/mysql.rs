@@ -24,7 +24,7 @@ fn facts_and_tables_are_read() {
     assert!(facts.privileges.on_database("INSERT", "d") && !facts.log_bin);
     let direct: Vec<&str> = facts.unsupported("d").iter().map(|found| found.name()).collect();
     assert_eq!(direct, [""; 0], "MySQL 9.7.4 was tried");
-    server::habits(&mut session).unwrap();
+    server::habits(&mut session, &[], true).unwrap();
 
     for sql in [
         "CREATE DATABASE d",

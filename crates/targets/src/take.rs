@@ -31,14 +31,17 @@ impl Lock {
     /// but one that a swap had put aside exists.
     pub fn take(mut session: Session, name: &TableName, options: &LockOptions) -> Result<Lock> {
         session.set_lock_wait(options.lock_wait)?;
-        let patience = patience(name, options);
-        let spelled = patience.watch(&mut session, |session| catalog::spelling(session, name))?;
-        let Some(spelled) = spelled else {
-            return Err(missing_target(&mut session, name, name.to_string()));
+        let mut name = name.clone();
+        let table = loop {
+            claim(&mut session, &name, options.load_wait, options.told.as_ref())?;
+            // Now that nobody else loads it.
+            let table = described(&mut session, &name, options, &CatalogCache::default())?;
+            if table.name == name {
+                break table;
+            }
+            // The lock is that of the name as the server spells it.
+            name = table.name;
         };
-        claim(&mut session, &spelled, options.load_wait, options.told.as_ref())?;
-        // Now that nobody else loads it.
-        let table = described(&mut session, &spelled, options, &CatalogCache::default())?;
         // A limit would have cut off what was read.
         session.check_variables()?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);

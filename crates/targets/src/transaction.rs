@@ -7,20 +7,25 @@
 //! Its rows appear at once, with COMMIT, or never. A COMMIT that is not answered is looked into: a
 //! row that goes in with the others, into a table of the load's own, tells whether it was done.
 
+use std::panic::resume_unwind;
+use std::thread;
 use std::time::Duration;
 
+use crate::behind::not_started;
 use crate::lock::Lock;
 use crate::names::mark_name;
 use crate::resting::Resting;
 use crate::torn::rows_if_there;
 use crate::turns::{TURN, Turns};
 use crate::waiting::Patience;
+use disk::failpoint;
 use schema::{Mode, Table};
 use server::catalog::{self, definition};
 use server::connect::Mark;
 use server::engine::Kind;
 use server::error::{Error, Result};
 use server::identifier::{TableName, quote_text, table_condition};
+use server::reach::with_room;
 use server::session::{Isolation, Session};
 use server::version::Flavor;
 
@@ -71,9 +76,11 @@ impl Transaction {
     ///
     /// Errors: [`Error::NotEmpty`], [`Error::LockWait`]; the server's.
     pub fn begin(lock: &mut Lock, mode: Mode) -> Result<(Transaction, Session)> {
-        lock.check_writable()?;
-        let mark = make_mark(lock)?;
-        let mut session = lock.second()?;
+        // COMMIT asks again.
+        if !lock.facts.read_only.is_empty() {
+            lock.check_writable()?;
+        }
+        let (mark, mut session) = mark_and_second(lock)?;
         let wait = lock.patience.wait;
         set_waits(&mut session, wait)?;
         // Gaps are locked at this level only.
@@ -227,8 +234,14 @@ impl Transaction {
 
     fn drop_mark(&self, lock: &mut Lock) -> Result<()> {
         let Some(mark) = &self.mark else { return Ok(()) };
-        lock.reconnect()?;
-        lock.exec(&format!("DROP TABLE IF EXISTS {}", mark.quoted()))
+        let sql = format!("DROP TABLE IF EXISTS {}", mark.quoted());
+        match lock.exec(&sql) {
+            Err(error) if error.is_cut() => {
+                lock.reconnect()?;
+                lock.exec(&sql)
+            }
+            dropped => dropped,
+        }
     }
 
     /// True if a COMMIT without answer was done. Waits for the transaction's end: its row in the
@@ -400,6 +413,26 @@ fn delete_all(session: &mut Session, target: &TableName, kind: Kind) -> Result<(
     let sql = format!("{sql} LIMIT {DELETED_MAX}");
     while session.exec(&sql)?.affected_rows > 0 {}
     Ok(())
+}
+
+/// Makes the mark, and a second connection meanwhile: the server syncs files for the one and not for the other.
+fn mark_and_second(lock: &mut Lock) -> Result<(Option<TableName>, Session)> {
+    if lock.spare.is_some() {
+        return Ok((make_mark(lock)?, lock.second()?));
+    }
+    let (options, wait) = (lock.session.options().clone(), lock.patience.wait);
+    let connect = move || {
+        failpoint::hit("thread.second");
+        with_room(&options, wait)
+    };
+    thread::scope(|scope| {
+        let connecting = thread::Builder::new()
+            .spawn_scoped(scope, connect)
+            .map_err(|error| not_started(&error, "START TRANSACTION"))?;
+        let mark = make_mark(lock);
+        let session = connecting.join().unwrap_or_else(|died| resume_unwind(died));
+        Ok((mark?, session?))
+    })
 }
 
 /// Makes the table whose row will tell of the COMMIT, where the account may.

@@ -58,10 +58,15 @@ struct OptionSetting {
 ///
 /// Errors: a name that no command has, a switch that is neither on nor off.
 pub(super) fn with_given(typed: Vec<OsString>) -> Result<(Vec<OsString>, Vec<String>), Failure> {
+    let settings: Vec<OptionSetting> =
+        of_files(&typed).into_iter().chain(of_environment()?).collect();
+    if settings.is_empty() {
+        return Ok((typed, Vec::new()));
+    }
     let all = Cli::command();
     let command = typed.get(1).and_then(|word| all.find_subcommand(word));
     let mut added: Vec<(OptionSetting, OsString)> = Vec::new();
-    for mut given in of_files(&typed).into_iter().chain(of_environment()?) {
+    for mut given in settings {
         if given.file.is_some() && NOT_IN_FILES.contains(&given.name.as_str()) {
             let OptionSetting { name, place, .. } = given;
             let variable = name.to_ascii_uppercase().replace('-', "_");
@@ -159,19 +164,22 @@ fn of_files(typed: &[OsString]) -> Vec<OptionSetting> {
         extra: path("defaults-extra-file"),
         ..OptionFiles::default()
     };
-    let connection = ConnectArgs::augment_args(clap::Command::new(GROUP));
     // Files that cannot be read are told of by who connects, who reads them too.
-    let settings = files.read(&mut Vec::new()).unwrap_or_default();
-    let ours = settings.into_iter().filter(|setting| setting.group == GROUP);
+    let mut settings = files.read(&mut Vec::new()).unwrap_or_default();
+    settings.retain(|setting| setting.group == GROUP);
+    if settings.is_empty() {
+        return Vec::new();
+    }
+    let connection = ConnectArgs::augment_args(clap::Command::new(GROUP));
     let is_ours = |name: &str| !has(&connection, name) || NOT_IN_FILES.contains(&name);
-    ours.filter(|setting| is_ours(&setting.name))
-        .map(|setting| OptionSetting {
-            place: setting.place(),
-            file: Some(setting.file),
-            value: setting.value.map(OsString::from),
-            name: setting.name,
-        })
-        .collect()
+    let ours = settings.into_iter().filter(|setting| is_ours(&setting.name));
+    ours.map(|setting| OptionSetting {
+        place: setting.place(),
+        file: Some(setting.file),
+        value: setting.value.map(OsString::from),
+        name: setting.name,
+    })
+    .collect()
 }
 
 fn of_environment() -> Result<Vec<OptionSetting>, Failure> {

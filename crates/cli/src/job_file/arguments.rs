@@ -122,6 +122,13 @@ fn named(typed: &[OsString]) -> Option<(PathBuf, bool)> {
     let command = typed
         .get(1)
         .filter(|word| ["load", "plan", "check", "verify"].iter().any(|of| word == of))?;
+    // Any of these may be -c or --job; without them the options need not be built.
+    let may_name = |word: &OsString| match word.as_encoded_bytes() {
+        [b'-', b'-', name @ ..] => name.starts_with(b"j"),
+        [b'-', letters @ ..] => letters.contains(&b'c'),
+        _ => false,
+    };
+    typed.iter().skip(2).find(|word| may_name(word))?;
     // What is wrong with the rest is said when all of it is read.
     let matches = Cli::command().ignore_errors(true).try_get_matches_from(typed).ok()?;
     let matches = matches.subcommand_matches(command.to_str()?)?;

@@ -47,7 +47,7 @@ const REPLAYED: End = IsIn("the failpoint replay.");
 const MARIADB_THREADS: [&str; 4] =
     ["thread.stamp", "thread.checkpoint", "thread.behind", "thread.carrier"];
 /// Every thread, on a way that has it.
-const THREADS: [(&str, LoadKind, End); 44] = [
+const THREADS: [(&str, LoadKind, End); 45] = [
     ("thread.rows", LoadKind::Direct, ITSELF),
     ("batch.0", LoadKind::Direct, ITSELF),
     ("thread.indexes", LoadKind::Direct, ITSELF),
@@ -82,6 +82,7 @@ const THREADS: [(&str, LoadKind, End); 44] = [
     ("thread.lane", LoadKind::Insert, ITSELF),
     ("batch.0", LoadKind::Insert, ITSELF),
     ("thread.gauge", LoadKind::Insert, Goes),
+    ("thread.second", LoadKind::Whole, ITSELF),
     ("thread.run", LoadKind::Rows, ITSELF),
     ("thread.rows", LoadKind::Rows, Goes),
     ("thread.verify", LoadKind::Rows, Goes),
@@ -268,7 +269,7 @@ fn a_panic_in_a_thread_that_sends_to_an_object_store_ends_the_export() {
 
 #[test]
 fn a_panic_in_a_thread_that_sends_rows_ends_the_load_or_nothing() {
-    all_of(&THREADS, &[LoadKind::Stream, LoadKind::Sorted, LoadKind::Insert]);
+    all_of(&THREADS, &[LoadKind::Stream, LoadKind::Sorted, LoadKind::Insert, LoadKind::Whole]);
 }
 
 #[test]

@@ -208,7 +208,6 @@ impl Facts {
         let engine = &found.engine;
         let logs = |session: &mut Session| session.query_text("SELECT @@GLOBAL.log_bin");
         let refusal = engine.refuses_load_data(&options.input.charset);
-        let allowed = session.query_once("SELECT @@GLOBAL.local_infile")?;
         let against_import = match options.path {
             LoadPath::Import => importing::of_server(session, found, options)?,
             _ => Vec::new(),
@@ -216,7 +215,7 @@ impl Facts {
         Ok(Facts {
             against_import,
             against_direct: against_direct.iter().map(ToString::to_string).collect(),
-            local_infile: allowed.first().map(|row| row.text_lossy(0)).as_deref() == Some("1"),
+            local_infile: found.local_infile,
             against_load_data: refusal.map(|why| format!("{} ({why})", engine.kind)),
             is_logged: options.server.unlogged && logs(session)?.as_deref() == Some("1"),
             ..Facts::default()

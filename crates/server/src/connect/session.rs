@@ -21,7 +21,6 @@ use std::time::{Duration, Instant};
 
 use mysql::LocalInfileHandler;
 use mysql::prelude::Queryable;
-use values::habits::Habits;
 
 pub use self::bulk::Prepared;
 pub use self::row::Row;
@@ -56,8 +55,8 @@ pub struct Session {
     in_step: Option<(u64, Instant)>,
     /// Answers of [`Session::query_once`].
     answers: HashMap<String, Vec<Row>>,
-    /// Findings of [`crate::habits`].
-    pub(crate) habits: Option<Habits>,
+    /// True if an ENUM takes the number 0, once [`crate::habits`] has tried it.
+    pub(crate) enum_zero: Option<bool>,
 }
 
 /// The result of a statement without rows.
@@ -103,7 +102,7 @@ impl Session {
             variables,
             in_step: None,
             answers,
-            habits: None,
+            enum_zero: None,
         };
         session.begin()?;
         Ok(session)

@@ -128,7 +128,11 @@ impl Engine {
             }
             let Learned::Rows(columns, rows) = answer else { continue };
             match self {
-                Engine::Galera { .. } if question.contains("'wsrep_on')") => {
+                Engine::Galera { .. } if question.ends_with(", @@GLOBAL.wsrep_on") => {
+                    rows[0][*columns - 1] = text("1");
+                }
+                // Where that was refused.
+                Engine::Galera { .. } if question.contains("'wsrep_on',") => {
                     rows.retain(|row| row[0] != text("wsrep_on"));
                     rows.push(pair("wsrep_on", "ON"));
                 }
@@ -232,14 +236,14 @@ impl Engine {
 
 /// Takes a binary log and its variables away, as TiDB has from 8.4 on.
 fn without_log(answers: &mut BTreeMap<String, Learned>) {
-    const LOGGED: &str = ", @@session.sql_log_bin, ";
+    const LOGGED: &str = "@@session.sql_log_bin";
     let logged: Vec<String> =
         answers.keys().filter(|sql| sql.contains("log_bin")).cloned().collect();
     for question in logged {
         let unknown = Learned::Refused(1193, "Unknown system variable 'log_bin'".to_owned());
         let known = question.contains("SHOW GLOBAL VARIABLES");
         if !known && let Some(answer) = answers.insert(question.clone(), unknown) {
-            answers.insert(question.replace(LOGGED, ", 0, "), answer);
+            answers.insert(question.replace(LOGGED, "0"), answer);
         }
     }
 }

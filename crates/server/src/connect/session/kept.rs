@@ -28,7 +28,7 @@ impl Session {
             return None;
         }
         session.options = options.clone();
-        session.is_alive().then_some(session)
+        session.check_in_step().is_ok().then_some(session)
     }
 }
 
