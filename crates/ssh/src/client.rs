@@ -421,7 +421,7 @@ mod tests {
         let error = load(folder.path(), script).unwrap_err().to_string();
         assert!(error.contains("--x") && error.contains("the transfer is damaged"), "{error}");
         assert!(
-            error.ends_with("`inrush jobs` on host tells if its rows are in the table"),
+            error.ends_with("`inrush jobs` on host tells if the rows are in the table"),
             "{error}"
         );
         assert!(!folder.path().join("back").exists());
