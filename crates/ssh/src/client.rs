@@ -380,8 +380,12 @@ mod tests {
     use super::*;
     use crate::returned::WrittenFile;
 
+    /// Another process writes it: a program that this one has open to write, if only in the fork of another test,
+    /// cannot be run.
     fn executable(program: &Path, script: &str) {
-        std::fs::write(program, format!("#!/bin/sh\n{script}")).unwrap();
+        let text = program.with_extension("txt");
+        std::fs::write(&text, format!("#!/bin/sh\n{script}")).unwrap();
+        assert!(Command::new("cp").arg(&text).arg(program).status().unwrap().success());
         std::fs::set_permissions(program, Permissions::from_mode(0o700)).unwrap();
     }
 
