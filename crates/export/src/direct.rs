@@ -43,7 +43,7 @@ use crate::ordered::{Sink, Worker};
 use crate::select::DENIED;
 use crate::text::{Chunk, RowText};
 use crate::typed::{Contents, Rows};
-use typed::Place;
+use typed::CompactSpan;
 
 /// Leaves that are read at once, and those of a part of text.
 const READ_LEAVES: usize = 64;
@@ -161,7 +161,7 @@ impl Direct {
                 pages: vec![AlignedPage::ZERO; READ_LEAVES + 1],
                 order: Vec::new(),
                 records: Vec::new(),
-                places: Vec::new(),
+                spans: Vec::new(),
                 finder: None,
                 scratch: ValueBuffers::default(),
             })
@@ -296,7 +296,7 @@ pub(crate) struct Reader<'a> {
     order: Vec<(u32, usize)>,
     records: Vec<LiveRecord>,
     /// Fields of the rows of a leaf, row by row.
-    places: Vec<Place>,
+    spans: Vec<CompactSpan>,
     /// The finder for the tablespace of this number.
     finder: Option<(usize, FieldFinder)>,
     scratch: ValueBuffers,

@@ -88,7 +88,7 @@ impl Kind for StepEvent {
 
     fn is_synced(&self) -> bool {
         match (self.step.as_str(), self.event) {
-            // What a power cut leaves of a first line is told from no damage.
+            // A part of the first line, as a power cut may leave it, looks like the journal of another build.
             (JOB, event) => event != Event::Closed,
             // The line of the job's end follows that of the publish's end, and brings it to the disk.
             (PUBLISH, event) => event == Event::Begin,

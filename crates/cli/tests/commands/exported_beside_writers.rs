@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use server::Session;
 use server::version::Flavor;
 use testkit::{TestServer, dialect};
 
@@ -142,18 +143,24 @@ fn a_lock_is_told_of_while_it_is_waited_for() {
     }
 }
 
-/// The named lock stands for another command that runs FLUSH TABLES .. FOR EXPORT.
-#[test]
-fn commands_take_turns_to_have_a_table_written_out() {
-    let Some(server) = TestServer::start() else { return };
+/// A server of its own on which commands take turns, with a table of one row, and a file of two more.
+fn with_turns() -> Option<(TestServer, Home, Session)> {
+    let server = TestServer::start()?;
     let (home, mut session) = (Home::new(), server.connect().unwrap());
     if session.version().flavor != Flavor::MariaDb {
-        return;
+        return None;
     }
     session.exec("CREATE DATABASE d").unwrap();
     session.exec("CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=InnoDB").unwrap();
     session.exec("INSERT INTO d.t VALUES (1)").unwrap();
     fs::write(home.path().join("t.tsv"), "2\n3\n").unwrap();
+    Some((server, home, session))
+}
+
+/// The named lock stands for another command that runs FLUSH TABLES .. FOR EXPORT.
+#[test]
+fn commands_take_turns_to_have_a_table_written_out() {
+    let Some((server, home, mut session)) = with_turns() else { return };
     let append = || {
         let mut load = home.inrush(["load", "t.tsv", "--into", "d.t", "--path", "direct"]);
         run(load.args(["--mode", "append", "--lock-wait", "1", "--socket"]).arg(server.socket()))
@@ -175,15 +182,7 @@ fn commands_take_turns_to_have_a_table_written_out() {
 /// A merge that holds its table waits for its turn as long as nobody waits for it, and says who has it.
 #[test]
 fn a_merge_is_kept_where_another_command_has_its_turn() {
-    let Some(server) = TestServer::start() else { return };
-    let (home, mut session) = (Home::new(), server.connect().unwrap());
-    if session.version().flavor != Flavor::MariaDb {
-        return;
-    }
-    session.exec("CREATE DATABASE d").unwrap();
-    session.exec("CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=InnoDB").unwrap();
-    session.exec("INSERT INTO d.t VALUES (1)").unwrap();
-    fs::write(home.path().join("t.tsv"), "2\n3\n").unwrap();
+    let Some((server, home, mut session)) = with_turns() else { return };
     let mut load = home.inrush(["load", "t.tsv", "--into", "d.t", "--path", "direct"]);
     let load = load.args(["--mode", "append", "--lock-wait", "60", "--socket"]);
     let load = load.arg(server.socket()).env("INRUSH_FAILPOINT", "compare.begin=pause");

@@ -19,17 +19,17 @@ const _: () = assert!(PAGE_SIZE < EXTERNAL as usize);
 
 /// A [`FieldSpan`] in few bytes, so that those of a leaf stay in the processor's cache.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct CompactSpan {
     start: u16,
     len: u16,
 }
 
-impl Place {
+impl CompactSpan {
     #[inline(always)]
-    fn new(span: &FieldSpan) -> Place {
+    fn new(span: &FieldSpan) -> CompactSpan {
         let external = if span.is_external { EXTERNAL } else { 0 };
         let len = if span.is_null { NULL } else { span.len as u16 | external };
-        Place { start: span.start as u16, len }
+        CompactSpan { start: span.start as u16, len }
     }
 
     fn is_external(self) -> bool {
@@ -56,13 +56,13 @@ impl Reader<'_> {
         sink: &mut Sink,
     ) -> Result<(), Error> {
         let page = &self.pages[at].0;
-        self.places.clear();
+        self.spans.clear();
         let mut has_external = false;
         for record in &self.records {
             let spans = finder.find(page, *record);
             let spans = spans.map_err(|error| unreadable(&space.file.path, error))?;
             has_external |= record.has_external;
-            self.places.extend(spans.iter().map(Place::new));
+            self.spans.extend(spans.iter().map(CompactSpan::new));
         }
         let fields = self.columns.places.len();
         let mut start = 0;
@@ -80,24 +80,24 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Writes rows with these places; true if the row group is full.
+    /// Writes rows with these spans; true if the row group is full.
     fn typed_rows(
         &mut self,
         space: &Space,
         (page_no, at): (u32, usize),
-        places: std::ops::Range<usize>,
+        spans: std::ops::Range<usize>,
     ) -> Result<bool, Error> {
         let page = &self.pages[at].0;
         let Rows::Typed(rows) = &mut self.rows else { return Ok(false) };
-        let (places, fields) = (&self.places[places], self.columns.places.len());
+        let (spans, fields) = (&self.spans[spans], self.columns.places.len());
         for field in 0..fields {
-            let written = match places[field].is_external() {
+            let written = match spans[field].is_external() {
                 false => {
-                    let values = places[field..].iter().step_by(fields).map(|place| place.of(page));
+                    let values = spans[field..].iter().step_by(fields).map(|span| span.of(page));
                     rows.encoder.stored(field, values)
                 }
                 true => {
-                    let local = places[field].of(page).unwrap_or_default();
+                    let local = spans[field].of(page).unwrap_or_default();
                     let scratch = &mut self.scratch;
                     off_page(space, local, &mut scratch.whole, &mut scratch.values)?;
                     rows.encoder.stored(field, std::iter::once(Some(&*scratch.whole)))
@@ -107,12 +107,12 @@ impl Reader<'_> {
                 return Err(self.refused(
                     (space, page_no),
                     page,
-                    &places[row * fields..],
+                    &spans[row * fields..],
                     (field, bad),
                 ));
             }
         }
-        rows.end_rows(places.len() / fields)
+        rows.end_rows(spans.len() / fields)
     }
 
     /// The error for a value of a row that cannot be written.
@@ -121,7 +121,7 @@ impl Reader<'_> {
         &self,
         (space, page_no): (&Space, u32),
         page: &PageBytes,
-        row: &[Place],
+        row: &[CompactSpan],
         (field, bad): (usize, BadCell),
     ) -> Error {
         let Rows::Typed(rows) = &self.rows else { return Error::Abandoned };
