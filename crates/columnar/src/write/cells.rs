@@ -96,7 +96,7 @@ struct Bytes {
 }
 
 impl Clone for Column {
-    /// A column of the same type without values.
+    /// The same values. NULLs are not noted any more.
     fn clone(&self) -> Column {
         Column {
             sql_type: self.sql_type.clone(),

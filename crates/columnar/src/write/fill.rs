@@ -1,4 +1,6 @@
 //! Loops over values of a column, one for each form of its cells.
+//!
+//! They are `for` loops: the compiler calls a closure of `try_for_each` for each value, with all its state in memory.
 
 use arrow_buffer::NullBufferBuilder;
 
@@ -19,7 +21,7 @@ impl<'v, I: Iterator<Item = Option<&'v [u8]>>> Fill<'_, I> {
         mut read: impl FnMut(&'v [u8]) -> Result<T, BadCell>,
     ) -> Result<(), (usize, BadCell)> {
         let Fill { values, nulls } = self;
-        values.enumerate().try_for_each(|(number, value)| {
+        for (number, value) in values.enumerate() {
             match value {
                 Some(value) => {
                     to.push(read(value).map_err(|bad| (number, bad))?);
@@ -30,8 +32,8 @@ impl<'v, I: Iterator<Item = Option<&'v [u8]>>> Fill<'_, I> {
                     nulls.append_null();
                 }
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// Appends `len` bytes of each value.
@@ -43,7 +45,7 @@ impl<'v, I: Iterator<Item = Option<&'v [u8]>>> Fill<'_, I> {
         mut read: impl FnMut(&'v [u8]) -> Result<T, BadCell>,
     ) -> Result<(), (usize, BadCell)> {
         let Fill { values, nulls } = self;
-        values.enumerate().try_for_each(|(number, value)| {
+        for (number, value) in values.enumerate() {
             let end = to.len() + len;
             match value {
                 Some(value) => {
@@ -59,8 +61,8 @@ impl<'v, I: Iterator<Item = Option<&'v [u8]>>> Fill<'_, I> {
                     nulls.append_null();
                 }
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// Appends bytes of each value, and where they end.
@@ -72,7 +74,7 @@ impl<'v, I: Iterator<Item = Option<&'v [u8]>>> Fill<'_, I> {
         mut push: impl FnMut(&'v [u8], &mut Vec<u8>) -> Result<(), BadCell>,
     ) -> Result<(), (usize, BadCell)> {
         let Fill { values, nulls } = self;
-        values.enumerate().try_for_each(|(number, value)| {
+        for (number, value) in values.enumerate() {
             match value {
                 Some(value) => {
                     push(value, to).map_err(|bad| (number, bad))?;
@@ -81,7 +83,7 @@ impl<'v, I: Iterator<Item = Option<&'v [u8]>>> Fill<'_, I> {
                 None => nulls.append_null(),
             }
             ends.push(i32::try_from(to.len()).map_err(|_| (number, BadCell::TooLong))?);
-            Ok(())
-        })
+        }
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 mod bits;
 mod chunk;
+mod delta;
 mod dictionary;
 mod encoded_chunk;
 mod levels;

@@ -93,7 +93,7 @@ impl Reader<'_> {
         for field in 0..fields {
             let written = match spans[field].is_external() {
                 false => {
-                    let values = spans[field..].iter().step_by(fields).map(|span| span.of(page));
+                    let values = spans.chunks_exact(fields).map(|row| row[field].of(page));
                     rows.encoder.stored(field, values)
                 }
                 true => {

@@ -5,11 +5,14 @@
 //!              -> new                      -> decoded, and number   > page, compressed if that saves
 //! values that do not repeat                -> decoded              /
 //! ```
+//!
+//! Whole numbers and lengths of texts that have no dictionary are [differences](super::delta) of a few bits.
 
 use parquet::basic::{Compression, Encoding, PageType, Type};
 use parquet::schema::types::ColumnDescPtr;
 
 use super::bits::{index_width, push_runs};
+use super::delta::push_deltas;
 use super::dictionary::Dictionary;
 use super::encoded_chunk::{EncodedChunk, Totals};
 use super::levels::Levels;
@@ -24,8 +27,6 @@ const PAGE_ROWS: usize = 20 << 10;
 const TRIAL_ROWS: usize = 4 << 10;
 /// Most values of a dictionary. Their numbers have 16 bits, also those of the leaf by which there are more.
 const DICTIONARY_VALUES: usize = 32 << 10;
-/// Bytes of most texts, which are copied together.
-const BLOCK: usize = 48;
 /// Part of a page that compression has to save.
 const SAVED_MIN: usize = 12;
 
@@ -44,6 +45,8 @@ pub(in crate::write) struct ChunkEncoder {
     /// True if each chunk begins with a dictionary, and if the page at hand has one.
     may_repeat: bool,
     is_indexed: bool,
+    /// True if it is known whether values of the chunk repeat.
+    is_tried: bool,
     /// True if values wait for the end of the row group.
     waits: bool,
     room: Room,
@@ -77,6 +80,7 @@ impl ChunkEncoder {
             descriptor,
             may_repeat,
             is_indexed: may_repeat && !waits,
+            is_tried: false,
             waits,
             room,
             levels: Levels::default(),
@@ -104,8 +108,7 @@ impl ChunkEncoder {
                 entries.stored(std::iter::once(Some(value))).map_err(|(_, bad)| bad)
             })
         } else {
-            let levels = &mut self.levels;
-            self.values.stored(values.filter(|value| levels.push(value.is_some())))
+            self.values.stored(Present { values, levels: &mut self.levels })
         };
         done.map_err(|(_, bad)| (self.levels.rows - before - 1, bad))
     }
@@ -128,7 +131,8 @@ impl ChunkEncoder {
         read: impl Fn(&mut Column, &'v [u8]) -> Result<(), BadCell>,
     ) -> Result<(), (usize, BadCell)> {
         let ChunkEncoder { levels, dictionary, entries, numbers, read_bytes, .. } = self;
-        values.filter(|value| levels.push(value.is_some())).flatten().try_for_each(|value| {
+        for value in (Present { values, levels }) {
+            let Some(value) = value else { continue };
             *read_bytes += value.len();
             let (number, is_new) = dictionary.number(value);
             if is_new {
@@ -136,8 +140,8 @@ impl ChunkEncoder {
                 read(entries, value).map_err(|bad| (0, bad))?;
             }
             numbers.push(number as u16);
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// Bytes of memory that the chunk takes.
@@ -153,10 +157,20 @@ impl ChunkEncoder {
 
     /// The same of those that are numbers of the dictionary.
     fn indexed_bytes(&self) -> usize {
-        match (&self.plain, self.is_narrow()) {
-            (Plain::Numbers(_), true) => 4 * self.numbers.len(),
-            (Plain::Numbers(_), false) => 8 * self.numbers.len(),
-            (Plain::Bytes(..), _) => 4 * self.numbers.len() + self.read_bytes,
+        self.form_bytes(self.numbers.len(), self.read_bytes)
+    }
+
+    /// The same of those in `plain`.
+    fn plain_bytes(&self) -> usize {
+        self.form_bytes(self.plain.len(), self.plain.bytes())
+    }
+
+    fn form_bytes(&self, count: usize, bytes: usize) -> usize {
+        match self.descriptor.physical_type() {
+            Type::INT32 | Type::FLOAT => 4 * count,
+            Type::BYTE_ARRAY => 4 * count + bytes,
+            Type::FIXED_LEN_BYTE_ARRAY => bytes,
+            _ => 8 * count,
         }
     }
 
@@ -168,10 +182,12 @@ impl ChunkEncoder {
         let (rows, values) = (self.levels.rows, self.numbers.len());
         if self.is_indexed {
             let entries = self.dictionary.len();
-            let is_trial = self.totals.is_empty() && values >= TRIAL_ROWS;
-            let is_short = self.indexed_bytes() <= 2 * self.room.page;
-            if is_trial && is_short && 4 * entries > 3 * values {
-                return self.give_up_dictionary(packer);
+            if !self.is_tried && self.totals.is_empty() && values >= TRIAL_ROWS {
+                self.is_tried = true;
+                let is_short = self.indexed_bytes() <= 2 * self.room.page;
+                if is_short && (4 * entries > 3 * values || self.are_near(packer)?) {
+                    return self.give_up_dictionary(packer);
+                }
             }
             if entries > DICTIONARY_VALUES
                 || self.dictionary.bytes() + self.entries.bytes() > self.room.dictionary
@@ -188,7 +204,23 @@ impl ChunkEncoder {
         Ok(())
     }
 
-    /// Ends the first page of a chunk without the dictionary, which has nearly as many values as the page.
+    /// True if the values so far take fewer bytes as differences than as numbers of the dictionary.
+    fn are_near(&self, packer: &mut Packer) -> Result<bool, WriteError> {
+        if !matches!(self.descriptor.physical_type(), Type::INT32 | Type::INT64) {
+            return Ok(false);
+        }
+        let mut entries = self.entries.plain();
+        let taken = self.entries.clone().take_plain(&mut entries, self.value_len());
+        taken.map_err(WriteError::of_cell)?;
+        let Plain::Numbers(entries) = entries else { return Ok(false) };
+        let number = |at: usize| entries[usize::from(self.numbers[at])];
+        packer.body.clear();
+        push_deltas(self.numbers.len(), number, self.is_narrow(), &mut packer.body);
+        let index_bits = index_width(self.dictionary.len()) as usize * self.numbers.len();
+        Ok(8 * packer.body.len() <= index_bits)
+    }
+
+    /// Ends the first page of a chunk without the dictionary, which saves nothing.
     fn give_up_dictionary(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
         self.is_indexed = false;
         let mut entries = self.entries.plain();
@@ -229,10 +261,30 @@ impl ChunkEncoder {
     fn end_plain_page(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
         let mut body = self.begin_body(packer)?;
         self.bounds.take(&self.plain, self.values.order());
-        let levels_end = body.len();
-        push_plain(&self.plain, self.descriptor.physical_type(), &mut body);
-        self.totals.value_bytes += body.len() - levels_end;
-        self.push_page(Encoding::PLAIN, body, packer)
+        self.totals.value_bytes += self.plain_bytes();
+        let encoding = self.encoding();
+        match (&self.plain, encoding) {
+            (Plain::Numbers(numbers), Encoding::DELTA_BINARY_PACKED) => {
+                push_deltas(numbers.len(), |at| numbers[at], self.is_narrow(), &mut body);
+            }
+            (Plain::Bytes(bytes, ends), Encoding::DELTA_LENGTH_BYTE_ARRAY) => {
+                let len = |at: usize| i64::from(ends[at + 1] - ends[at]);
+                push_deltas(self.plain.len(), len, true, &mut body);
+                body.extend_from_slice(bytes);
+            }
+            (plain, _) => push_plain(plain, self.descriptor.physical_type(), &mut body),
+        }
+        self.push_page(encoding, body, packer)
+    }
+
+    /// The encoding of values without a dictionary.
+    fn encoding(&self) -> Encoding {
+        match self.descriptor.physical_type() {
+            _ if self.plain.len() == 0 => Encoding::PLAIN,
+            Type::INT32 | Type::INT64 => Encoding::DELTA_BINARY_PACKED,
+            Type::BYTE_ARRAY => Encoding::DELTA_LENGTH_BYTE_ARRAY,
+            _ => Encoding::PLAIN,
+        }
     }
 
     /// Ends the only page of a chunk whose values waited. The values of a dictionary are in `plain` then.
@@ -331,7 +383,7 @@ impl ChunkEncoder {
         } else {
             self.end_page(packer)?;
         }
-        if self.totals.indexed_pages > 0 {
+        if self.totals.is_indexed() {
             if !self.waits {
                 let len = self.value_len();
                 self.entries.take_plain(&mut self.plain, len).map_err(WriteError::of_cell)?;
@@ -356,6 +408,7 @@ impl ChunkEncoder {
         }
         self.bounds.clear();
         self.is_indexed = self.may_repeat && !self.waits;
+        self.is_tried = false;
         self.totals = Totals::default();
         Ok(std::mem::take(&mut self.chunk))
     }
@@ -399,11 +452,31 @@ impl ChunkEncoder {
     }
 }
 
+/// Values of rows, each of which is noted; those of NULLs are left out.
+struct Present<'l, I> {
+    values: I,
+    levels: &'l mut Levels,
+}
+
+impl<'v, I: Iterator<Item = Option<&'v [u8]>>> Iterator for Present<'_, I> {
+    type Item = Option<&'v [u8]>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Option<&'v [u8]>> {
+        loop {
+            let value = self.values.next()?;
+            if self.levels.push(value.is_some()) {
+                return Some(value);
+            }
+        }
+    }
+}
+
 fn is_narrow(physical: Type) -> bool {
     matches!(physical, Type::INT32 | Type::FLOAT)
 }
 
-/// Appends values in the encoding PLAIN, which every reader knows: bytes of varying length behind that.
+/// Appends values in the encoding PLAIN: bytes of varying length behind that.
 fn push_plain(values: &Plain, physical: Type, out: &mut Vec<u8>) {
     match values {
         Plain::Numbers(numbers) if is_narrow(physical) => {
@@ -416,19 +489,10 @@ fn push_plain(values: &Plain, physical: Type, out: &mut Vec<u8>) {
             out.extend_from_slice(bytes);
         }
         Plain::Bytes(bytes, ends) => {
-            out.reserve(bytes.len() + 4 * ends.len() + BLOCK);
+            out.reserve(bytes.len() + 4 * ends.len());
             for pair in ends.windows(2) {
-                let (start, end) = (pair[0] as usize, pair[1] as usize);
                 out.extend_from_slice(&(pair[1] - pair[0]).to_le_bytes());
-                // A copy of a length that varies takes longer.
-                match bytes[start..].first_chunk::<BLOCK>() {
-                    Some(block) if end - start <= BLOCK => {
-                        let end = out.len() + end - start;
-                        out.extend_from_slice(block);
-                        out.truncate(end);
-                    }
-                    _ => out.extend_from_slice(&bytes[start..end]),
-                }
+                out.extend_from_slice(&bytes[pair[0] as usize..pair[1] as usize]);
             }
         }
     }

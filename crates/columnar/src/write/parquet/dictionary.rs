@@ -17,6 +17,8 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 #[derive(Debug)]
 pub(super) struct Dictionary {
     slots: Vec<Slot>,
+    /// How far a key is shifted to be the number of a slot.
+    shift: u32,
     /// Values longer than a key, and where each value ends here.
     long: Vec<u8>,
     ends: Vec<usize>,
@@ -32,7 +34,8 @@ struct Slot {
 
 impl Dictionary {
     pub(super) fn new() -> Dictionary {
-        Dictionary { slots: vec![Slot::default(); SLOTS], long: Vec::new(), ends: Vec::new() }
+        let slots = vec![Slot::default(); SLOTS];
+        Dictionary { shift: shift(&slots), slots, long: Vec::new(), ends: Vec::new() }
     }
 
     /// Forgets all values.
@@ -41,6 +44,7 @@ impl Dictionary {
         self.slots.truncate(SLOTS);
         self.slots.shrink_to_fit();
         self.slots.fill(Slot::default());
+        self.shift = shift(&self.slots);
         self.long.clear();
         self.ends.clear();
     }
@@ -75,7 +79,7 @@ impl Dictionary {
     #[inline(always)]
     fn first_slot(&self, key: u64) -> usize {
         // The highest bits depend on all bits of the key, and the lowest only on its lowest.
-        (key.wrapping_mul(SPREAD) >> (u64::BITS - self.slots.len().ilog2())) as usize
+        (key.wrapping_mul(SPREAD) >> self.shift) as usize
     }
 
     #[inline(always)]
@@ -103,6 +107,7 @@ impl Dictionary {
     fn grow(&mut self) {
         let slots = vec![Slot::default(); 2 * self.slots.len()];
         let before = std::mem::replace(&mut self.slots, slots);
+        self.shift = shift(&self.slots);
         for slot in before.into_iter().filter(|slot| slot.len > 0) {
             let mut at = self.first_slot(slot.key);
             while self.slots[at].len > 0 {
@@ -111,6 +116,10 @@ impl Dictionary {
             self.slots[at] = slot;
         }
     }
+}
+
+fn shift(slots: &[Slot]) -> u32 {
+    u64::BITS - slots.len().ilog2()
 }
 
 /// True if two values of one length, which is above 8, are equal: without a call for so few bytes.
@@ -143,7 +152,12 @@ fn key(value: &[u8]) -> u64 {
     if let (Some(first), Some(last)) = (value.first_chunk(), value.last_chunk()) {
         return half(first) | half(last) << 32;
     }
-    value.iter().fold(0, |key, byte| key << 8 | u64::from(*byte))
+    match *value {
+        [a] => u64::from(a),
+        [a, b] => u64::from(u16::from_le_bytes([a, b])),
+        [a, b, c] => u64::from(u32::from_le_bytes([a, b, c, 0])),
+        _ => 0,
+    }
 }
 
 #[cfg(test)]

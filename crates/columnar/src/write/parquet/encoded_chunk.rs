@@ -33,9 +33,8 @@ pub(super) struct Totals {
     plain_bytes: usize,
     /// Bytes of the values in their plain form.
     pub(super) value_bytes: usize,
-    /// Data pages of numbers of the dictionary, and of values.
-    pub(super) indexed_pages: i32,
-    plain_pages: i32,
+    /// Encodings of data pages, and how many pages have each.
+    data_pages: Vec<(Encoding, i32)>,
     /// True if bodies are compressed; none before the first page.
     pub(super) is_packed: Option<bool>,
 }
@@ -44,6 +43,11 @@ impl Totals {
     /// True before the first page.
     pub(super) fn is_empty(&self) -> bool {
         self.rows == 0
+    }
+
+    /// True if a page has numbers of the dictionary.
+    pub(super) fn is_indexed(&self) -> bool {
+        self.data_pages.iter().any(|(encoding, _)| *encoding == Encoding::RLE_DICTIONARY)
     }
 
     /// Appends a page to `out`, and counts it.
@@ -57,26 +61,23 @@ impl Totals {
         head.push(out)?;
         self.plain_bytes += out.len() - start + head.plain_bytes;
         out.extend_from_slice(body);
-        match (head.page_type, head.encoding) {
-            (PageType::DATA_PAGE, Encoding::RLE_DICTIONARY) => self.indexed_pages += 1,
-            (PageType::DATA_PAGE, _) => self.plain_pages += 1,
-            _ => return Ok(()),
+        if head.page_type == PageType::DATA_PAGE {
+            self.rows += head.values;
+            match self.data_pages.iter_mut().find(|(encoding, _)| *encoding == head.encoding) {
+                Some((_, count)) => *count += 1,
+                None => self.data_pages.push((head.encoding, 1)),
+            }
         }
-        self.rows += head.values;
         Ok(())
     }
 
     fn page_stats(&self) -> Vec<PageEncodingStats> {
         let stats = |page_type, encoding, count| PageEncodingStats { page_type, encoding, count };
-        let mut all = Vec::new();
-        if self.indexed_pages > 0 {
-            all.push(stats(PageType::DICTIONARY_PAGE, Encoding::PLAIN, 1));
-            all.push(stats(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY, self.indexed_pages));
-        }
-        if self.plain_pages > 0 {
-            all.push(stats(PageType::DATA_PAGE, Encoding::PLAIN, self.plain_pages));
-        }
-        all
+        let dictionary =
+            self.is_indexed().then(|| stats(PageType::DICTIONARY_PAGE, Encoding::PLAIN, 1));
+        let data = self.data_pages.iter();
+        let data = data.map(|(encoding, count)| stats(PageType::DATA_PAGE, *encoding, *count));
+        dictionary.into_iter().chain(data).collect()
     }
 }
 
