@@ -29,7 +29,7 @@ pub(crate) fn run(args: &JobsArgs) -> Result<u8, Failure> {
         JobsAction::List => list(&mut out, &readable(&state_dir)?, args.json),
         JobsAction::Show { job: name } => {
             let job = job(name)?;
-            let later = jobs::loaded_later(&state_dir, &job)?.filter(|_| !job.is_in());
+            let later = jobs::loaded_later(&state_dir, &job)?;
             show_job(&mut out, &job, later.as_ref(), args.json)
         }
         JobsAction::Logs { job: name } => logs(&mut out, &job(name)?, args.json),
@@ -88,7 +88,7 @@ impl<'a> JobSummary<'a> {
 }
 
 fn list(out: &mut impl Write, jobs: &[Job], is_json: bool) -> io::Result<()> {
-    let later = |job: &Job| jobs.iter().find(|later| !job.is_in() && later.has_loaded(job));
+    let later = |job: &Job| jobs.iter().find(|later| later.has_loaded(job));
     if is_json {
         let all = jobs.iter().rev().map(|job| JobSummary::of(job, later(job)));
         return print::json_list(out, &all.collect::<Vec<_>>());
