@@ -158,19 +158,8 @@ impl SqlReader {
             return Ok(Vec::new());
         };
         self.lead = None;
-        let lexer = self.lexer();
-        let bytes_max = self.options.statement_bytes_max.saturating_sub(head.text.len());
-        let (rest, next) = self.end(lexer, &head.text, bytes_max)?;
         let mut text = head.text;
-        if let Some(window) = &mut self.window {
-            if rest == next && is_cut(&window.bytes()[..rest], self.session.syntax) {
-                let error = problem(window, 0, Problem::Cut, &text);
-                window.take(next);
-                return Err(error);
-            }
-            text.extend_from_slice(window.bytes()[..rest].trim_ascii_end());
-            window.take(next);
-        }
+        self.take_rest(&mut text, false)?;
         Ok(text)
     }
 
@@ -308,7 +297,6 @@ impl SqlReader {
 
     /// The statement that begins where the window does.
     fn begun(&mut self) -> Result<Statement> {
-        let syntax = self.session.syntax;
         let (offset, line) = self.window.as_ref().map_or((0, 1), |at| (at.offset(), at.line()));
         let mut statement = Statement {
             kind: StatementKind::Other,
@@ -322,24 +310,33 @@ impl SqlReader {
             statement.kind = StatementKind::Insert(Box::new(head));
             return Ok(statement);
         }
-        let lexer = self.lexer();
-        let (text, next) = self.end(lexer, b"", self.options.statement_bytes_max)?;
-        let Some(window) = &mut self.window else { return Ok(statement) };
-        // Dump programs end each statement; people leave out the last semicolon.
-        let lacks_end = window.is_of_client && !window.is_completed && !self.options.partial;
-        if text == next && (lacks_end || is_cut(&window.bytes()[..text], syntax)) {
-            let error = problem(window, 0, Problem::Cut, b"");
-            window.take(next);
-            return Err(error);
-        }
-        statement.text = window.bytes()[..text].trim_ascii_end().to_vec();
-        window.take(next);
-        statement.kind = classify(&statement.text, syntax, self.options.comments);
+        self.take_rest(&mut statement.text, true)?;
+        statement.kind = classify(&statement.text, self.session.syntax, self.options.comments);
         self.lead = self.lead.take().and_then(|lead| lead.with(&statement.kind, &statement.text));
         if matches!(statement.kind, StatementKind::Set { .. }) {
             self.session.follow(&statement.text, self.options.comments);
         }
         Ok(statement)
+    }
+
+    /// Takes the rest of a statement, of which `text` has the head. `needs_end`: it is cut if a dump of a client ends
+    /// before its delimiter.
+    fn take_rest(&mut self, text: &mut Vec<u8>, needs_end: bool) -> Result<()> {
+        let bytes_max = self.options.statement_bytes_max.saturating_sub(text.len());
+        let (rest, next) = self.end(self.lexer(), text, bytes_max)?;
+        let Some(window) = &mut self.window else { return Ok(()) };
+        // People leave out the last semicolon.
+        let lacks_end =
+            needs_end && window.is_of_client && !window.is_completed && !self.options.partial;
+        let bytes = &window.bytes()[..rest];
+        if rest == next && (lacks_end || is_cut(bytes, self.session.syntax)) {
+            let error = problem(window, 0, Problem::Cut, text);
+            window.take(next);
+            return Err(error);
+        }
+        text.extend_from_slice(bytes.trim_ascii_end());
+        window.take(next);
+        Ok(())
     }
 
     /// The head of an INSERT, taken, if that is what begins here.
