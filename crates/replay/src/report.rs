@@ -11,7 +11,7 @@ use sql::StatementKind;
 
 use crate::changes::Changes;
 use crate::error::Error;
-use crate::order::{Order, Step as Verdict};
+use crate::order::{Order, Step};
 use crate::place::Place;
 
 /// One table.
@@ -99,12 +99,12 @@ pub struct Report {
     pub notes: Vec<String>,
     /// With `dry_run`: what would be done, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Step>,
+    pub steps: Vec<DryRunStep>,
 }
 
 /// One step of a replay that is only looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Step {
+pub struct DryRunStep {
     /// The file.
     pub file: String,
     /// Line that it begins on, from 1.
@@ -141,11 +141,11 @@ impl fmt::Display for Failed {
 
 impl Report {
     /// Counts a statement of the dump.
-    pub(crate) fn count(&mut self, verdict: &Verdict, kind: &StatementKind) {
-        match verdict {
-            Verdict::Rows(_) => {}
-            Verdict::LeftOut | Verdict::Nothing => {
-                self.left_out += u64::from(*verdict == Verdict::LeftOut);
+    pub(crate) fn count(&mut self, step: &Step, kind: &StatementKind) {
+        match step {
+            Step::Rows(_) => {}
+            Step::LeftOut | Step::Nothing => {
+                self.left_out += u64::from(*step == Step::LeftOut);
                 *self.skipped.entry(kind.words()).or_default() += 1;
             }
             _ => self.statements += 1,
