@@ -345,7 +345,7 @@ impl Sender {
                     self.is_held = true;
                 }
                 if *savepoints {
-                    self.exec("SAVEPOINT inrush_portion")?;
+                    self.exec("SAVEPOINT inrush_chunk")?;
                 }
                 return Ok(ChunkState::New);
             }
@@ -443,7 +443,7 @@ impl Sender {
                 )
                 .into());
             }
-            Commit::Whole { savepoints: true } => "ROLLBACK TO SAVEPOINT inrush_portion",
+            Commit::Whole { savepoints: true } => "ROLLBACK TO SAVEPOINT inrush_chunk",
             Commit::Chunks(_) => "ROLLBACK",
         };
         self.undo_by(sql)

@@ -117,7 +117,7 @@ impl<S: Source> ConnectionWork for StatementConnection<'_, '_, S> {
         if !chunks.next(&mut chunk)? {
             return Ok(false);
         }
-        failpoint::hit(&format!("lane.{}", chunk.ordinal));
+        failpoint::hit(&format!("chunk.{}", chunk.ordinal));
         let (rows, changes) = self.send(&chunk, &permit)?;
         chunks.note(changes);
         chunks.tally.done(rows);
