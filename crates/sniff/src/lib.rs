@@ -270,6 +270,11 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     notes::add(&mut sniffed, &sample, &records, &seen, &options.wanted);
     leave_out(&mut sniffed);
     refuse_changes(&mut sniffed);
+    completed(sniffed, options)
+}
+
+/// The table with what the options say of it, and its statement.
+fn completed(mut sniffed: Sniffed, options: &SniffOptions) -> Result<Sniffed, Error> {
     add_constants(&mut sniffed, options)?;
     overrule(&mut sniffed, &options.wanted)?;
     row_size::check(&sniffed.columns)?;
