@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use face::option::PARTIAL;
 use serde::Serialize;
-use sources::Position;
+use sources::dump::StrayLines;
 use sql::StatementKind;
 
 use crate::changes::Changes;
@@ -171,8 +171,8 @@ impl Report {
     }
 
     /// Says that lines of the dump's program were passed over.
-    pub(crate) fn tell_stray(&mut self, stray: Option<&(u64, Position, String)>) {
-        let Some((count, at, text)) = stray else { return };
+    pub(crate) fn tell_stray(&mut self, stray: Option<&StrayLines>) {
+        let Some(StrayLines { count, at, text }) = stray else { return };
         self.notes.push(match count {
             1 => format!("left out a line that is no SQL, a message of the dump program: {at}, {text:?}"),
             count => format!(

@@ -52,8 +52,7 @@ pub struct SqlReader {
     pub(super) lead: Option<Lead>,
     /// Inputs that wait for the end of a file that they name by `source`.
     suspended: Vec<Suspended>,
-    /// Lines that a program wrote into the dump by accident: their number, and the first one.
-    stray: Option<(u64, Position, String)>,
+    stray: Option<StrayLines>,
     /// Inputs that lack the last line which their first lines promise.
     cut_short: Vec<(PathBuf, Option<u64>)>,
     /// Bytes of the inputs before the current one.
@@ -61,6 +60,17 @@ pub struct SqlReader {
     /// [`SqlReader::bytes_read`] as it was last told, also while the reader is lent.
     told: Arc<AtomicU64>,
     isa: Isa,
+}
+
+/// Lines that a program or a terminal wrote into a dump by accident.
+#[derive(Debug)]
+pub struct StrayLines {
+    /// Their number.
+    pub count: u64,
+    /// The place of the first one.
+    pub at: Position,
+    /// The text of the first one.
+    pub text: String,
 }
 
 /// The rest of the last statement.
@@ -143,9 +153,8 @@ impl SqlReader {
         Ok(None)
     }
 
-    /// Lines that a program or a terminal wrote into the dump by accident, and that were passed over: their
-    /// number, and the first one.
-    pub fn stray(&self) -> Option<&(u64, Position, String)> {
+    /// Lines that were passed over, if there are any.
+    pub fn stray(&self) -> Option<&StrayLines> {
         self.stray.as_ref()
     }
 
@@ -267,8 +276,8 @@ impl SqlReader {
             return Err(Error::Sql { at, problem, statement: String::new() });
         }
         match &mut self.stray {
-            Some((count, ..)) => *count += 1,
-            None => self.stray = Some((1, at, message)),
+            Some(stray) => stray.count += 1,
+            None => self.stray = Some(StrayLines { count: 1, at, text: message }),
         }
         Ok(())
     }
