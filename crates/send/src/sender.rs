@@ -416,7 +416,7 @@ impl Sender {
         let refused: HashSet<usize> = entry.refused.iter().map(|row| row.begin).collect();
         let was_refused = |row: &usize| refused.contains(&chunk.rows[*row].raw.start);
         let rows: Vec<usize> = (0..chunk.rows.len()).filter(|row| !was_refused(row)).collect();
-        let rows = vindex.rows_of(session, chunk, (&rows, *at), missing);
+        let rows = vindex.rows_of(session, chunk, &rows, *at, missing);
         let rows = rows.map_err(again_or_failed)?;
         let rest = chunk.only(&rows);
         let whole = (
