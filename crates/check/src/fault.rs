@@ -2,7 +2,7 @@
 
 use encode::field;
 use encode::rejects::{Also, Reject};
-use job::position::Position;
+use job::position::{Position, RefusedRow};
 use sources::Row;
 
 /// A fault of a row, and its class: the same words for all rows that are at fault in that way.
@@ -18,7 +18,7 @@ pub(crate) fn reject(
     let Also { field, column, value, reason, .. } = first;
     let placed = |(also, _): Fault| Also { cell: position.cell(also.field), ..also };
     let also = others.map(placed).collect();
-    Reject { position, field, column, value, reason, class, also, raw }
+    Reject { row: RefusedRow { position, field, column, value, reason }, class, also, raw }
 }
 
 /// A fault of a field of a row, which goes to `column`.

@@ -3,7 +3,7 @@
 use encode::inspected::Inspected;
 use encode::row_keys::{self, KeyPlan};
 use face::option::{NO_FOREIGN_KEY_CHECKS, ON_DUPLICATE};
-use job::options::{LoadOptions, OnDuplicate};
+use job::options::{LoadOptions, OnDuplicate, WithOthers};
 use schema::{Index, IndexColumn, IndexKind, Reference, Table};
 use sort::EntryShape;
 use targets::key_run::shape::{KeyColumn, KeyShape};
@@ -65,10 +65,9 @@ impl KeyLookups {
                 ON_DUPLICATE.with(options.rows.on_duplicate.name())
             ));
         }
-        if !table.references.is_empty() && options.server.unchecked_keys {
-            not_judged.push(format!("foreign keys, because of {NO_FOREIGN_KEY_CHECKS}"));
-        } else {
-            referring(table, &mut wanted);
+        match unjudged_foreign_keys(options).filter(|_| !table.references.is_empty()) {
+            Some(why) => not_judged.push(why),
+            None => referring(table, &mut wanted),
         }
         KeyLookups::planned(wanted, inspected, not_judged)
     }
@@ -120,6 +119,15 @@ fn unique(table: &Table, wanted: &mut Vec<KeyUse>, not_judged: &mut Vec<String>)
             None => wanted.push((index.clone(), Purpose::Unique)),
         }
     }
+}
+
+/// Why foreign keys are not judged, if they are not.
+fn unjudged_foreign_keys(options: &LoadOptions) -> Option<String> {
+    if options.server.unchecked_keys {
+        return Some(format!("foreign keys, because of {NO_FOREIGN_KEY_CHECKS}"));
+    }
+    let in_others = "foreign keys, because parent rows may be in other files of the command";
+    (options.with_others != WithOthers::Alone).then(|| in_others.to_owned())
 }
 
 /// The foreign keys of a table; of each that refers to the table itself, first what it refers to.

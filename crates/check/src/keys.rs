@@ -34,7 +34,8 @@ impl Tables<'_> {
     pub(crate) fn look(
         &mut self,
         look: &KeyLookup,
-        (looks, runs): (&[KeyLookup], &[Runs]),
+        looks: &[KeyLookup],
+        runs: &[Runs],
         findings: &mut Findings<'_>,
         faults: &mut FaultCounts,
     ) -> Result<bool, Stop> {

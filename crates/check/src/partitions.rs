@@ -34,16 +34,18 @@ impl Partitions {
     /// Errors: why that is not judged.
     pub(crate) fn of(table: &Table, inspected: &Inspected) -> Result<Option<Partitions>, String> {
         let Some(by) = &table.partitioning else { return Ok(None) };
-        let takes_all = inspected.router.as_ref().is_some_and(Router::takes_all);
-        if takes_all || by.method == Some(PartitionMethod::Key) {
+        if by.method == Some(PartitionMethod::Key) {
             return Ok(None);
         }
         let not_judged = |why: &str| format!("partitions of rows: {why}");
-        let Some(router) = inspected.router.clone() else {
-            let known = || inspected.unfit.iter().find(|why| why.starts_with("partitions by "));
-            let why = by.unfit().or_else(|| known().map(String::as_str));
-            return Err(not_judged(why.unwrap_or("their expression is unsupported")));
-        };
+        if let Some(why) = by.unfit() {
+            return Err(not_judged(why));
+        }
+        let router = Router::new(table, by, &inspected.convert, &inspected.collations);
+        let router = router.map_err(|why| not_judged(&why))?;
+        if router.takes_all() {
+            return Ok(None);
+        }
         let bound = |position: &usize| {
             let name = &table.columns[*position].name;
             let bound = inspected.columns.iter().find(|bound| bound.column.name == *name);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use encode::rejects::{Also, Reject};
+use job::position::RefusedRow;
 use job::report::RejectTally;
 use serde::Serialize;
 
@@ -66,7 +67,8 @@ impl BadRow {
 
 impl From<Reject> for BadRow {
     fn from(reject: Reject) -> BadRow {
-        let Reject { position, field, column, value, reason, also, .. } = reject;
+        let Reject { row: RefusedRow { position, field, column, value, reason }, also, .. } =
+            reject;
         let first = Also { field, column, cell: position.cell(field), value, reason };
         BadRow {
             file: position.file.display().to_string(),

@@ -1,7 +1,7 @@
 //! A check from its beginning to its end.
 
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use encode::entries::Entries;
@@ -10,6 +10,7 @@ use encode::rejects::FaultCounts;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::{LoadOptions, Mode};
+use job::pool;
 use job::progress::{Progress, Stage};
 use job::stop::Stop;
 use server::ConnectOptions;
@@ -66,7 +67,7 @@ impl Check<'_> {
         let next_run = AtomicU64::new(0);
         let mut stores = self.stores(&subject.looks.looks)?;
         let (rows, mut counts) = self.read(subject, &source, &stores, &next_run)?;
-        let mut source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut source = pool::into_inner(source);
         let bytes = source.bytes_read();
         let Some(found) = stores.pop() else {
             return Err(Error::Internal("the findings have no receiver".to_owned()).into());
@@ -117,7 +118,7 @@ impl Check<'_> {
             Ok(Worker::new(rules, looks, entries, &all))
         };
         pass::by_many("thread.judge", &reading, self.memory, stores, worker)?;
-        let counts = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let counts = pool::into_inner(all);
         Ok((reading.tally().rows_read(), counts))
     }
 
@@ -139,7 +140,7 @@ impl Check<'_> {
         let mut blind = Vec::new();
         for look in &subject.looks.looks {
             self.progress.update(table::snapshot(Stage::Duplicates));
-            if !tables.look(look, (&subject.looks.looks, &runs), findings, faults)? {
+            if !tables.look(look, &subject.looks.looks, &runs, findings, faults)? {
                 blind.push(look.number);
             }
         }

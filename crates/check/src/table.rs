@@ -7,7 +7,7 @@ use job::options::{InputOptions, LoadOptions};
 use job::pool;
 use job::progress::{Snapshot, Stage};
 use job::stop::Stop;
-use schema::{Table, TableName};
+use schema::Table;
 use server::{ConnectOptions, Session, catalog};
 use sources::Source;
 
@@ -34,11 +34,7 @@ pub(crate) fn with_input<T>(
     let _watcher = options.interrupt.watch(&connect);
     let done = pool::catch(|| work(&connect, &memory, source)).flatten();
     done.map_err(|error| match options.interrupt.requested() {
-        Some(by) => Error::Stopped {
-            by,
-            stage: what,
-            target: format!("{}.{}", options.database, options.table),
-        },
+        Some(by) => Error::Stopped { by, stage: what, target: options.target().to_string() },
         None => error,
     })
 }
@@ -51,7 +47,7 @@ pub(crate) fn open(
     options: &LoadOptions,
 ) -> Result<(Session, Table), Error> {
     let mut session = Session::connect(connect)?;
-    let name = TableName::new(&options.database, &options.table);
+    let name = options.target();
     let table = match catalog::read(&mut session, &name) {
         Err(server::Error::NoTable(name)) => {
             return Err(Error::Usage(format!(

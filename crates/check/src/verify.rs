@@ -15,14 +15,14 @@ mod input_rows;
 pub(crate) mod report;
 mod table_rows;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::LoadOptions;
-use job::pool::lock;
+use job::pool::{into_inner, lock};
 use job::progress::{Progress, Snapshot, Stage};
 use schema::Table;
 use server::engine::Kind;
@@ -115,11 +115,12 @@ impl Verifying<'_> {
             ..VerifyReport::default()
         };
         if !differing.is_empty() {
-            let mut source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let statement = rows.statement(&self.table.name);
-            let there = (&mut self.shown, &mut rows, statement.as_str());
+            let mut source = into_inner(source);
+            let statement = &rows.statement(&self.table.name);
+            let shown =
+                differences::ShownRows { session: &mut self.shown, rows: &mut rows, statement };
             let source = &mut *source;
-            differences::find(&columns, self.options, &differing, source, there, &mut report)?;
+            differences::find(&columns, self.options, &differing, source, shown, &mut report)?;
         }
         Ok(report)
     }

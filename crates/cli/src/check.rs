@@ -5,6 +5,7 @@ use std::slice;
 
 use ::check::{BadRow, CheckReport};
 use ::load::LoadOptions;
+use ::load::options::WithOthers;
 use schema::TableName;
 use serde::Serialize;
 use terminal::failure::{Failure, REJECTS};
@@ -50,18 +51,13 @@ struct SeveralCheckReport {
 /// Judges files of several tables, each by itself.
 fn several(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, Failure> {
     let (Meant { mut tables, .. }, visit) = begin_several(args, database)?;
-    let has_others = tables.len() > 1 && !args.no_foreign_key_checks;
+    if tables.len() > 1 {
+        tables.iter_mut().for_each(|options| options.with_others = WithOthers::Swap);
+    }
     let watcher = watch.progress();
     let mut reports = Vec::new();
-    for options in &mut tables {
-        options.server.unchecked_keys |= has_others;
-        let mut report = ::check::check(&visit.connect, options, &*watcher)?;
-        let keys = report.not_judged.iter_mut().find(|what| what.starts_with("foreign keys, "));
-        if let Some(keys) = keys.filter(|_| has_others) {
-            *keys =
-                "foreign keys, because parent rows may be in other files of the command".to_owned();
-        }
-        reports.push(report);
+    for options in &tables {
+        reports.push(::check::check(&visit.connect, options, &*watcher)?);
     }
     drop(watcher);
     watch.totals(Totals {

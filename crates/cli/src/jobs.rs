@@ -29,7 +29,7 @@ pub(crate) fn run(args: &JobsArgs) -> Result<u8, Failure> {
         JobsAction::List => list(&mut out, &readable(&state_dir)?, args.json),
         JobsAction::Show { job: name } => {
             let job = job(name)?;
-            let later = jobs::loaded_later(&state_dir, &job)?.filter(|_| !job.is_in());
+            let later = jobs::loaded_later(&state_dir, &job)?;
             show_job(&mut out, &job, later.as_ref(), args.json)
         }
         JobsAction::Logs { job: name } => logs(&mut out, &job(name)?, args.json),
@@ -88,7 +88,7 @@ impl<'a> JobSummary<'a> {
 }
 
 fn list(out: &mut impl Write, jobs: &[Job], is_json: bool) -> io::Result<()> {
-    let later = |job: &Job| jobs.iter().find(|later| !job.is_in() && later.has_loaded(job));
+    let later = |job: &Job| jobs.iter().find(|later| later.has_loaded(job));
     if is_json {
         let all = jobs.iter().rev().map(|job| JobSummary::of(job, later(job)));
         return print::json_list(out, &all.collect::<Vec<_>>());
@@ -138,13 +138,13 @@ fn show_job(out: &mut impl Write, job: &Job, later: Option<&Job>, is_json: bool)
             writeln!(out, "           {changed}")?;
         }
     }
-    for (step, begun_ms, ended_ms) in steps(&job.entries) {
+    for JobStep { name, begun_ms, ended_ms } in steps(&job.entries) {
         match ended_ms {
             Some(ended_ms) => {
                 let seconds = ended_ms.saturating_sub(begun_ms) as f64 / 1000.0;
-                writeln!(out, "  {:>8.2} s  {step}", seconds)?;
+                writeln!(out, "  {:>8.2} s  {name}", seconds)?;
             }
-            None => writeln!(out, "  unfinished  {step}")?,
+            None => writeln!(out, "  unfinished  {name}")?,
         }
     }
     if let Some(failure) = job.failure() {
@@ -165,19 +165,28 @@ fn show_job(out: &mut impl Write, job: &Job, later: Option<&Job>, is_json: bool)
     }
 }
 
-/// Each step of each table: its name, when it began, and when it ended if it did.
-fn steps(entries: &[Entry]) -> Vec<(String, u64, Option<u64>)> {
-    let mut steps: Vec<(String, u64, Option<u64>)> = Vec::new();
+/// A step of a table.
+#[derive(Debug, PartialEq)]
+struct JobStep {
+    name: String,
+    begun_ms: u64,
+    /// None if it did not end.
+    ended_ms: Option<u64>,
+}
+
+/// Each step of each table.
+fn steps(entries: &[Entry]) -> Vec<JobStep> {
+    let mut steps: Vec<JobStep> = Vec::new();
     let job = entries.first().map_or("", |first| &first.what.detail);
     for Entry { unix_ms, what, .. } in entries.iter().filter(|entry| entry.what.step != "job") {
         let is_of_all = what.detail == job;
         let of = if is_of_all { String::new() } else { format!(" of {}", one_line(&what.detail)) };
         let name = format!("{}{of}", what.step);
         match what.event {
-            Event::Begin => steps.push((name, *unix_ms, None)),
+            Event::Begin => steps.push(JobStep { name, begun_ms: *unix_ms, ended_ms: None }),
             Event::End | Event::Failed | Event::Closed => {
-                if let Some(step) = steps.iter_mut().rfind(|step| step.0 == name) {
-                    step.2 = Some(*unix_ms);
+                if let Some(step) = steps.iter_mut().rfind(|step| step.name == name) {
+                    step.ended_ms = Some(*unix_ms);
                 }
             }
         }
@@ -301,11 +310,10 @@ mod tests {
             entry(9, "rows", Event::End, "d.a"),
             entry(11, "publish", Event::Begin, "2 tables"),
         ];
-        let expected = [
-            ("rows of d.a".to_owned(), 5, Some(9)),
-            ("rows of d.b".to_owned(), 6, None),
-            ("publish".to_owned(), 11, None),
-        ];
+        let expected =
+            [("rows of d.a", 5, Some(9)), ("rows of d.b", 6, None), ("publish", 11, None)].map(
+                |(name, begun_ms, ended_ms)| JobStep { name: name.to_owned(), begun_ms, ended_ms },
+            );
         assert_eq!(steps(&entries), expected);
     }
 }

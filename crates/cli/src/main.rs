@@ -100,13 +100,14 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Jobs(args) => jobs::run(&args),
         Command::Replay(args) => {
             let messages = Messages { is_quiet: args.quiet, is_verbose: false };
-            let of = ("replay", args.into.as_deref().unwrap_or("dump"));
-            watch::during(of, &args.watch, messages, |watch| replay::run(&args, watch))
+            let into = args.into.as_deref().unwrap_or("dump");
+            let work = |watch: &Watch| replay::run(&args, watch);
+            watch::during("replay", into, &args.watch, messages, work)
         }
         Command::Export(args) => {
             let messages = Messages { is_quiet: args.quiet, is_verbose: false };
-            let of = ("export", args.table.as_str());
-            watch::during(of, &args.watch, messages, |watch| export::run(&args, watch))
+            let work = |watch: &Watch| export::run(&args, watch);
+            watch::during("export", &args.table, &args.watch, messages, work)
         }
         Command::Doctor(args) => doctor::run(&args),
         Command::Tune(args) => tuned::run(&args),
@@ -146,5 +147,5 @@ fn watched(
     work: impl FnOnce(&Watch) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
     let messages = Messages { is_quiet: args.quiet, is_verbose: args.verbose };
-    watch::during((command, &args.into), &args.watch, messages, work)
+    watch::during(command, &args.into, &args.watch, messages, work)
 }

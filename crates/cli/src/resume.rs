@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
              type the command again: {command}"
         ));
     }
-    if let Some(Job { name, .. }) = jobs::loaded_later(&state_dir, &job)?.filter(|_| !job.is_in()) {
+    if let Some(Job { name, .. }) = jobs::loaded_later(&state_dir, &job)? {
         let again = "to load them once more, run";
         let target = job.target();
         return refused(format!(

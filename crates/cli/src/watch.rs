@@ -54,12 +54,13 @@ pub(crate) struct Watch {
 ///
 /// Errors: those of `work`; a file of metrics that cannot be written, before anything is done.
 pub(crate) fn during(
-    (command, table): (&'static str, &str),
+    command: &'static str,
+    table: &str,
     args: &WatchArgs,
     messages: Messages,
     work: impl FnOnce(&Watch) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
-    let watch = Watch::begin((command, table), args, messages)?;
+    let watch = Watch::begin(command, table, args, messages)?;
     let outcome = work(&watch);
     let status = outcome.as_ref().map_or_else(|failure| failure.status, |&status| status);
     watch.end(status);
@@ -68,7 +69,8 @@ pub(crate) fn during(
 
 impl Watch {
     fn begin(
-        (command, table): (&'static str, &str),
+        command: &'static str,
+        table: &str,
         args: &WatchArgs,
         messages: Messages,
     ) -> Result<Watch, Failure> {

@@ -126,7 +126,7 @@ fn a_killed_load_goes_on_as_it_was_guessed() {
         desk.exec("CREATE TABLE t (id INT, day DATE)");
         let mut command = desk.home.load(desk.server, &desk.table("t"), &file);
         command.args(["--mode", "append", "--path", "stream", "--memory", "30M"]);
-        let killed = run(command.env("INRUSH_FAILPOINT", "portion.1.loaded=kill"));
+        let killed = run(command.env("INRUSH_FAILPOINT", "chunk.1.loaded=kill"));
         assert_ne!(killed.code(), 0, "{killed:?}");
         let jobs = load::jobs::list(&desk.home.path().join("state/inrush")).unwrap().0;
         let resumed = match by_resume {

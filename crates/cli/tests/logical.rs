@@ -23,9 +23,9 @@ const PLACES: [&str; 13] = [
     "staging.end",
     "ledger.opened",
     "rows.begin",
-    "portion.0.read",
-    "portion.0.loaded",
-    "portion.7.loaded",
+    "chunk.0.read",
+    "chunk.0.loaded",
+    "chunk.7.loaded",
     "rows.end",
     "indexes.end",
     "publish.begin",
@@ -152,10 +152,10 @@ impl Growing {
 
 fn rows_are_added_once(path: &'static str, key: &str) {
     let Some(mut growing) = Growing::new(path, key) else { return };
-    for place in ["ledger.opened", "portion.0.loaded", "portion.5.read", "portion.9.loaded"] {
+    for place in ["ledger.opened", "chunk.0.loaded", "chunk.5.read", "chunk.9.loaded"] {
         let killed = growing.add(&format!("{place}=kill"));
         assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
-        let again = growing.add("portion.19.loaded=kill");
+        let again = growing.add("chunk.19.loaded=kill");
         assert_eq!(again.status.signal(), Some(KILL), "{place}: {again:?}");
         let report: Value = serde_json::from_str(&growing.add("").done().out).unwrap();
         assert_eq!(report["rows"], ROWS, "{place}");
@@ -180,7 +180,7 @@ fn rows_of_many_small_files_are_added_once() {
             std::fs::write(folder.join(format!("{number:04}.txt")), rows.concat()).unwrap();
         }
         growing.file = folder.join("*.txt");
-        let killed = growing.add("portion.5.loaded=kill");
+        let killed = growing.add("chunk.5.loaded=kill");
         assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
         let report: Value = serde_json::from_str(&growing.add("").done().out).unwrap();
         let [before, chunks] =
@@ -279,7 +279,7 @@ fn a_load_with_an_expression_goes_on() {
         command.args(["--set-sql", expression]).env("INRUSH_FAILPOINT", failpoint);
         run(&mut command)
     };
-    let killed = add(&growing, "run=UUID()", "portion.5.loaded=kill");
+    let killed = add(&growing, "run=UUID()", "chunk.5.loaded=kill");
     assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
     let words = ["was interrupted after", "this command has other options for the input"];
     add(&growing, "run=MD5(UUID())", "").refused(2, &words);
@@ -294,7 +294,7 @@ fn a_load_with_an_expression_goes_on() {
 #[test]
 fn rows_that_another_account_has_loaded_are_not_added_again() {
     let Some(mut growing) = Growing::new("stream", "") else { return };
-    let killed = growing.add("portion.5.loaded=kill");
+    let killed = growing.add("chunk.5.loaded=kill");
     assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
     let others = growing.desk.home.path().join("others");
     run(growing.command(&growing.file).arg("--state-dir").arg(&others)).done();
@@ -323,7 +323,7 @@ fn rows_that_another_account_has_loaded_are_not_added_again() {
 #[test]
 fn a_job_that_added_rows_of_a_file_that_has_changed_says_how_to_go_on() {
     let Some(mut growing) = Growing::new("stream", "") else { return };
-    let killed = growing.add("portion.9.loaded=kill");
+    let killed = growing.add("chunk.9.loaded=kill");
     assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
     growing.wait_for_open_transactions();
     let text = std::fs::read_to_string(&growing.file).unwrap();
@@ -351,7 +351,7 @@ fn a_job_that_added_rows_of_a_file_that_has_changed_says_how_to_go_on() {
 fn rows_that_may_be_gone_with_their_table_are_asked_for() {
     for is_gone in [true, false] {
         let Some(mut growing) = Growing::new("stream", "") else { return };
-        let killed = growing.add("portion.9.loaded=kill");
+        let killed = growing.add("chunk.9.loaded=kill");
         assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
         growing.wait_for_open_transactions();
         let ledger = growing.desk.rows("SHOW TABLES LIKE '\\_inrush%'").remove(0);
@@ -516,7 +516,7 @@ fn plan_says_which_rung_and_why_not_the_faster_ones() {
 fn an_append_waits_for_a_commit_that_is_under_way() {
     for path in ["stream", "insert"] {
         let Some(mut growing) = Growing::new(path, "") else { return };
-        let killed = growing.add("portion.5.loaded=kill");
+        let killed = growing.add("chunk.5.loaded=kill");
         assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
         growing.wait_for_open_transactions();
         let desk = &mut growing.desk;
@@ -576,7 +576,7 @@ fn a_table_that_is_dropped_under_an_append_has_no_rows_in() {
 #[test]
 fn an_append_whose_file_changed_says_so_and_goes_on_when_it_is_back() {
     let Some(mut growing) = Growing::new("stream", "") else { return };
-    let killed = growing.add("portion.5.loaded=kill");
+    let killed = growing.add("chunk.5.loaded=kill");
     assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
     growing.wait_for_open_transactions();
     let text = std::fs::read_to_string(&growing.file).unwrap();

@@ -500,10 +500,10 @@ fn a_killed_load_is_gone_on_with_or_leaves_nothing() {
         run(command.env("INRUSH_FAILPOINT", place))
     };
     for (path, mode, place) in [
-        ("stream", "append", "portion.1.loaded=kill"),
-        ("insert", "append", "portion.1.loaded=kill"),
+        ("stream", "append", "chunk.1.loaded=kill"),
+        ("insert", "append", "chunk.1.loaded=kill"),
         ("stream", "append", "ledger.opened=kill"),
-        ("stream", "replace", "portion.1.loaded=kill"),
+        ("stream", "replace", "chunk.1.loaded=kill"),
         ("insert", "replace", "indexes.end=kill"),
     ] {
         scene.exec("DROP TABLE IF EXISTS t");

@@ -29,7 +29,7 @@ use crate::key_ranges;
 use crate::key_taps::KeyLog;
 use crate::old::{OldTable, Replaced};
 use crate::order::{Order, entry_shapes, partition_bytes};
-use crate::pages::PageSink;
+use crate::pages::{PageSink, SealedSpace};
 use crate::rows::{Commit, RowsStage};
 use crate::stamp::Stamped;
 
@@ -271,7 +271,10 @@ impl<'a> Build<'a> {
         let keys = self.run_indexes(attempt, &mut built, &runs)?;
         drop(runs);
         let sinks = std::mem::take(&mut built.sinks);
-        let (file_bytes, mut indexes, early) = seal_all(sinks)?;
+        let sealed = sinks.into_iter().map(PageSink::seal).collect::<Result<Vec<_>, _>>()?;
+        let file_bytes = sealed.iter().map(|space| space.bytes).sum();
+        let mut indexes = index_reports(&sealed);
+        let early = sealed.into_iter().map(|space| space.early).collect();
         let replaced = attempt.replaced.map_or(0, Replaced::count);
         let rows_in_all =
             built.counts.rows + self.old().map_or(0, |old| old.rows().saturating_sub(replaced));
@@ -415,23 +418,15 @@ impl<'a> Build<'a> {
     }
 }
 
-/// Ends all tablespaces; gives their bytes, what became of each index in them, and what was verified of
-/// each.
-fn seal_all(sinks: Vec<PageSink<'_>>) -> Result<(u64, Vec<IndexReport>, Vec<EarlyPass>), Error> {
-    let (mut file_bytes, mut early) = (0, Vec::new());
-    let mut indexes: Vec<IndexReport> = Vec::new();
-    for sink in sinks {
-        let (bytes, reports, pass) = sink.seal()?;
-        file_bytes += bytes;
-        early.push(pass);
-        if indexes.is_empty() {
-            indexes = reports;
-            continue;
-        }
-        for (index, report) in indexes.iter_mut().zip(reports) {
+/// What became of each index, in all tablespaces together.
+fn index_reports(sealed: &[SealedSpace]) -> Vec<IndexReport> {
+    let Some((first, others)) = sealed.split_first() else { return Vec::new() };
+    let mut indexes = first.indexes.clone();
+    for other in others {
+        for (index, report) in indexes.iter_mut().zip(&other.indexes) {
             index.leaf_pages += report.leaf_pages;
             index.height = index.height.max(report.height);
         }
     }
-    Ok((file_bytes, indexes, early))
+    indexes
 }

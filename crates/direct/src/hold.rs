@@ -123,7 +123,7 @@ impl Hold<'_, '_> {
 /// same way (error 1731).
 fn has_versions(export: &Export) -> Result<bool, Error> {
     for file in &export.files {
-        if Cfg::parse(&file.cfg)?.is_altered() {
+        if Cfg::parse(&file.cfg)?.has_row_versions() {
             return Ok(true);
         }
     }

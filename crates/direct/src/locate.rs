@@ -41,7 +41,7 @@ pub(crate) struct DuplicateSearch<'a> {
 impl DuplicateSearch<'_> {
     /// The error: where both rows are, and what the key is in the input's words.
     pub(crate) fn error(&self, source: &mut dyn Source) -> Result<Error, Stop> {
-        let DuplicateSearch { binding, wanted, files, sequence, interrupt, .. } = *self;
+        let DuplicateSearch { binding, wanted, .. } = *self;
         let unknown = |reason: String| Error::UnknownDuplicate {
             index: index_name(binding, wanted.index),
             reason,
@@ -51,18 +51,16 @@ impl DuplicateSearch<'_> {
         }
         let indexes = 0..=binding.secondaries.len();
         let mut matcher = KeyMatcher {
-            binding,
-            wanted,
-            files,
+            search: self,
             encoder: Encoder::new(binding),
-            numbering: Numbering::new(sequence, Explicit::new(binding, self.zero_is_value)),
+            numbering: Numbering::new(self.sequence, Explicit::new(binding, self.zero_is_value)),
             found: Vec::with_capacity(ROWS_MAX),
             unique_parts: indexes.map(|index| UniquePart::of(binding, index)).collect(),
             keys_of_first: Vec::new(),
             index: wanted.index,
             key_text: String::new(),
         };
-        reading::read_alone(source, interrupt, |chunk, batch| {
+        reading::read_alone(source, self.interrupt, |chunk, batch| {
             batch.visit(chunk, MatchedRows { matcher: &mut matcher, chunk })?;
             Ok(matcher.found.len() < ROWS_MAX)
         })?;
@@ -109,10 +107,9 @@ fn field_text<R: Row>(binding: &Binding, row: R, clustered_field: usize) -> Stri
     field::written(row, Some(field)).as_deref().map_or_else(|| "NULL".to_owned(), Reject::cut)
 }
 
+/// The rows of a search, and what they have in common.
 struct KeyMatcher<'a> {
-    binding: &'a Binding,
-    wanted: &'a DuplicateKey,
-    files: &'a [PathBuf],
+    search: &'a DuplicateSearch<'a>,
     encoder: Encoder<'a>,
     numbering: Numbering<'a>,
     found: Vec<Position>,
@@ -141,18 +138,19 @@ impl Visit for MatchedRows<'_, '_> {
 
 impl KeyMatcher<'_> {
     fn take<R: Rows>(&mut self, chunk: &Chunk, rows: R) -> Result<(), Stop> {
+        let DuplicateSearch { binding, wanted, files, .. } = *self.search;
         let encoder = &mut self.encoder;
         // Rows that the load refused have no number.
         let is_good = |row: R::Row, numbers| Ok(encoder.encode(row, numbers).is_ok());
         self.numbering.take(chunk.ordinal, rows, LeftOut::none(), is_good)?;
         for (index, row) in rows.iter().enumerate() {
             let encoded = self.encoder.encode(row, self.numbering.of(index));
-            if encoded.is_err() || self.unique_key(self.wanted.index) != self.wanted.key {
+            if encoded.is_err() || self.unique_key(wanted.index) != wanted.key {
                 continue;
             }
-            self.found.push(Position::of(chunk, row.start(), self.files));
+            self.found.push(Position::of(chunk, row.start(), files));
             self.name_index();
-            let values = key_values(self.binding, self.index, row);
+            let values = key_values(binding, self.index, row);
             self.key_text = format!("({})", values.join(", "));
             if self.found.len() == ROWS_MAX {
                 break;
@@ -170,7 +168,7 @@ impl KeyMatcher<'_> {
         }
         let mut both = self.keys_of_first.iter().zip(keys);
         let is_shared = |(first, second): (&Vec<u8>, &[u8])| !first.is_empty() && first == second;
-        self.index = both.position(is_shared).unwrap_or(self.wanted.index);
+        self.index = both.position(is_shared).unwrap_or(self.search.wanted.index);
     }
 
     /// The part of the encoded row's entry that no other entry of an index may have.

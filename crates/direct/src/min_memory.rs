@@ -31,10 +31,11 @@ pub fn least_memory(table: &Table, options: &LoadOptions, reading_bytes: u64) ->
             }
         }
     };
-    let needs = (shapes.len(), runs_min);
     MinMemory::of_sorting(
-        needs,
-        (options.limits.threads, reading_bytes),
+        shapes.len(),
+        runs_min,
+        options.limits.threads,
+        reading_bytes,
         options.limits.memory_bytes_max,
     )
 }

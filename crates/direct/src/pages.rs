@@ -26,6 +26,14 @@ pub(crate) struct PageSink<'a> {
     reports: Mutex<Vec<IndexReport>>,
 }
 
+/// A tablespace that is complete.
+pub(crate) struct SealedSpace {
+    pub(crate) bytes: u64,
+    pub(crate) indexes: Vec<IndexReport>,
+    /// What was verified of it.
+    pub(crate) early: EarlyPass,
+}
+
 impl<'a> PageSink<'a> {
     /// An empty tablespace.
     pub(crate) fn new(
@@ -122,9 +130,8 @@ impl<'a> PageSink<'a> {
         change(&mut reports[index]);
     }
 
-    /// Ends the tablespace: its allocation pages and its size. Gives the size in bytes, and what was
-    /// verified.
-    pub(crate) fn seal(self) -> Result<(u64, Vec<IndexReport>, EarlyPass), Error> {
+    /// Ends the tablespace: its allocation pages and its size.
+    pub(crate) fn seal(self) -> Result<SealedSpace, Error> {
         let allocator = pool::into_inner(self.allocator);
         let layout = Layout::new(self.template, &allocator);
         for (page_no, page) in layout.pages() {
@@ -132,8 +139,8 @@ impl<'a> PageSink<'a> {
         }
         self.file.set_size(layout.size_bytes())?;
         self.file.allocate(layout.size_bytes())?;
-        let reports = pool::into_inner(self.reports);
-        Ok((layout.size_bytes(), reports, self.early))
+        let indexes = pool::into_inner(self.reports);
+        Ok(SealedSpace { bytes: layout.size_bytes(), indexes, early: self.early })
     }
 
     /// Bytes that are kept of what is verified, at most.

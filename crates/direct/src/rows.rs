@@ -358,7 +358,7 @@ impl<'a, 'l> Worker<'a, 'l> {
         let column = fault.column.map(|column| &binding.columns[column].column);
         let mut reject = Reject::new(fault, row, column, position);
         if fault.is_unordered() {
-            return Err(Error::NoOrder(Box::new(reject.told())).into());
+            return Err(Error::NoOrder(Box::new(reject.row)).into());
         }
         reject.also = Also::all(binding, fault, row);
         self.rejects.push(reject);

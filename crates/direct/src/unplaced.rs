@@ -116,10 +116,10 @@ impl Unplaced {
             let lost = || Error::Internal("a table without files was to be imported".to_owned());
             if let (Some(partitions), Some(number)) = (&partitions, merged) {
                 let (space, export) = spaces.pop().zip(export).ok_or_else(lost)?;
-                return merged_partition(direct, &cfg, (space, number, export), partitions);
+                return merged_partition(direct, &cfg, space, number, export, partitions);
             }
             let filled = match &partitions {
-                Some(partitions) => exchange_all(direct, &cfg, (spaces, partitions), &built)?,
+                Some(partitions) => exchange_all(direct, &cfg, spaces, partitions, &built)?,
                 None => {
                     let space = spaces.pop();
                     let imported =
@@ -185,7 +185,8 @@ impl Full {
 fn exchange_all(
     direct: &mut Direct<'_>,
     cfg: &Cfg,
-    (spaces, partitions): (Vec<Full>, &[Partition]),
+    spaces: Vec<Full>,
+    partitions: &[Partition],
     built: &Built,
 ) -> Result<Option<FilledBy>, Error> {
     let mut made = vec![0];
@@ -230,7 +231,9 @@ fn compare(
 fn merged_partition(
     direct: &mut Direct<'_>,
     cfg: &Cfg,
-    (space, number, export): (Full, usize, Export),
+    space: Full,
+    number: usize,
+    export: Export,
     partitions: &[Partition],
 ) -> Result<FilledBy, Error> {
     for other in (0..partitions.len()).filter(|other| *other != number) {

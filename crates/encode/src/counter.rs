@@ -9,7 +9,7 @@
 //! `write_row`. Checked against 1,000 loads of random values.
 
 /// Chunks grow to 2^16 - 1 values.
-const PORTION_BITS_MAX: u32 = 16;
+const CHUNK_BITS_MAX: u32 = 16;
 
 /// The settings that determine a load's AUTO_INCREMENT values, apart from the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +80,10 @@ pub struct Counter {
     table_step: (u64, u64),
     /// The statement's cursor, and the end of its chunk.
     next: u64,
-    portion_end: u64,
-    portions: u32,
+    chunk_end: u64,
+    chunks: u32,
     /// Values of the chunk that no row took yet.
-    portion_left: u64,
+    chunk_left: u64,
 }
 
 impl Counter {
@@ -97,9 +97,9 @@ impl Counter {
             reserved_until: 0,
             table_step: (1, 0),
             next: 0,
-            portion_end: 0,
-            portions: 0,
-            portion_left: 0,
+            chunk_end: 0,
+            chunks: 0,
+            chunk_left: 0,
         }
     }
 
@@ -118,14 +118,14 @@ impl Counter {
 
     /// A row that gives a value, which does not count: 0 or less.
     pub fn skip(&mut self) {
-        self.portion_left = self.portion_left.saturating_sub(1);
+        self.chunk_left = self.chunk_left.saturating_sub(1);
     }
 
     /// The value that is next, and the counter with what has to be reserved for it.
     fn value(&self) -> Option<(u64, Counter)> {
         let mut then = *self;
         let value = match then.next {
-            next if next < then.portion_end => next,
+            next if next < then.chunk_end => next,
             _ => then.reserve()?,
         };
         (value <= then.value_max && value != u64::MAX).then_some((value, then))
@@ -154,24 +154,24 @@ impl Counter {
     /// Takes a chunk from InnoDB; its first value.
     fn reserve(&mut self) -> Option<u64> {
         let Series { increment, offset, .. } = self.series;
-        let wanted = match self.portions {
-            few @ 0..PORTION_BITS_MAX => 1 << few,
-            _ => (1 << PORTION_BITS_MAX) - 1,
+        let wanted = match self.chunks {
+            few @ 0..CHUNK_BITS_MAX => 1 << few,
+            _ => (1 << CHUNK_BITS_MAX) - 1,
         };
-        let first = if self.portion_left == 0 || self.reserved_until == 0 {
+        let first = if self.chunk_left == 0 || self.reserved_until == 0 {
             self.next.max(self.table_next)
         } else {
             self.next
         };
-        if self.portion_left == 0 {
-            self.portion_left = wanted;
+        if self.chunk_left == 0 {
+            self.chunk_left = wanted;
         }
         let value = self.series.after(first.saturating_sub(1));
         let mut size = 0;
         if first > self.counted_max {
             self.reserved_until = 0;
         } else {
-            size = self.portion_left;
+            size = self.chunk_left;
             let until = self.table_after(value, size, (increment, offset));
             if self.series.reserves {
                 self.reserved_until = until;
@@ -182,8 +182,8 @@ impl Counter {
         if first == u64::MAX {
             return None;
         }
-        self.portion_end = value.saturating_add(size.saturating_mul(increment));
-        self.portions += 1;
+        self.chunk_end = value.saturating_add(size.saturating_mul(increment));
+        self.chunks += 1;
         Some(value)
     }
 

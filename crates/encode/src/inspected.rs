@@ -186,11 +186,11 @@ impl Inspected {
         if !table.features().iter().any(|feature| feature.support().fills_in) {
             column_source::check(&table.columns, &fields)?;
         }
-        let (settled, moment) = settle_defaults(session, table, (&fields, is_json), &mut unfit)?;
+        let (settled, moment) = settle_defaults(session, table, &fields, is_json, &mut unfit)?;
         if is_json || options.input.has_columns() {
             let header = header.filter(|_| !options.input.is_by_position());
             let names = options.input.columns.clone().or(header).unwrap_or_default();
-            let keys = json_keys::keys(&fields, (&names, &pointers), &settled, &convert.time_zone);
+            let keys = json_keys::keys(&fields, &names, &pointers, &settled, &convert.time_zone);
             let late_names = match options.input.columns {
                 None => json_keys::late_names(&fields, table, &options.rows),
                 Some(_) => Vec::new(),
@@ -246,7 +246,8 @@ fn foreign_keys(table: &Table, options: &ServerOptions) -> Vec<Vec<String>> {
 fn settle_defaults(
     session: &mut Session,
     table: &Table,
-    (fields, may_lack): (&InputFields, bool),
+    fields: &InputFields,
+    may_lack: bool,
     unfit: &mut Vec<String>,
 ) -> Result<(Vec<Column>, Option<Moment>), Error> {
     let mut columns = table.columns.clone();

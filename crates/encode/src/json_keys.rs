@@ -68,7 +68,8 @@ pub(crate) fn with_pointers(
 /// columns. `columns` have their defaults evaluated, as far as that was possible.
 pub(crate) fn keys(
     fields: &InputFields,
-    (names, pointers): (&[String], &[(String, Pointer)]),
+    names: &[String],
+    pointers: &[(String, Pointer)],
     columns: &[Column],
     zone: &Zone,
 ) -> Vec<Key> {

@@ -24,17 +24,9 @@ const VALUE_BYTES_MAX: usize = 200;
 /// A refused row.
 #[derive(Clone, Debug)]
 pub struct Reject {
-    /// Where the row is.
-    pub position: Position,
-    /// Field of the line, from 1; none when the line as a whole is at fault.
-    pub field: Option<usize>,
-    /// Column the field goes to.
-    pub column: Option<String>,
-    /// The value, cut.
-    pub value: Option<String>,
-    /// Why it was refused.
-    pub reason: String,
-    /// The same for all rows that are at fault in that way.
+    /// The row, and its first fault.
+    pub row: RefusedRow,
+    /// The reason, the same for all rows that are at fault in that way.
     pub class: String,
     /// Its other faults.
     pub also: Vec<Also>,
@@ -149,25 +141,10 @@ impl Reject {
     ) -> Reject {
         let Also { field, column, value, reason, .. } = Also::new(fault, row, column);
         Reject {
-            position,
-            field,
-            column,
-            value,
-            reason,
+            row: RefusedRow { position, field, column, value, reason },
             class: fault.kind.class(),
             also: Vec::new(),
             raw: row.raw().into_owned(),
-        }
-    }
-
-    /// Without the row's bytes.
-    pub fn told(&self) -> RefusedRow {
-        RefusedRow {
-            position: self.position.clone(),
-            field: self.field,
-            column: self.column.clone(),
-            value: self.value.clone(),
-            reason: self.reason.clone(),
         }
     }
 
@@ -272,18 +249,19 @@ impl Rejects {
     /// Takes one row; an error when it is one too many.
     pub fn push(&mut self, reject: &Reject) -> Result<(), Error> {
         self.count += 1;
-        self.counts.add(reject.column.clone(), reject.class.clone(), 1);
+        let RefusedRow { position, field, column, value, reason } = &reject.row;
+        self.counts.add(column.clone(), reject.class.clone(), 1);
         if let Some(files) = &mut self.files {
             let reason = ReasonLine {
-                file: &reject.position.file.to_string_lossy(),
-                line: reject.position.line,
-                byte: reject.position.offset,
-                field: reject.field,
-                column: reject.column.as_deref(),
-                part: reject.position.part.as_ref().map(|part| part.name.as_str()),
-                cell: reject.position.cell(reject.field),
-                value: reject.value.as_deref(),
-                reason: &reject.reason,
+                file: &position.file.to_string_lossy(),
+                line: position.line,
+                byte: position.offset,
+                field: *field,
+                column: column.as_deref(),
+                part: position.part.as_ref().map(|part| part.name.as_str()),
+                cell: position.cell(*field),
+                value: value.as_deref(),
+                reason,
                 also: &reject.also,
             };
             files.write(&reject.raw, &reason)?;
@@ -293,7 +271,7 @@ impl Rejects {
             return Err(Error::Rejected {
                 rejects: self.count,
                 rejects_max: self.max,
-                last: Box::new(reject.told()),
+                last: Box::new(reject.row.clone()),
                 kept: self.path.clone(),
             });
         }

@@ -101,7 +101,7 @@ impl Direct {
             Ok(held) => held,
             Err(reasons) => return Ok(Err(reasons)),
         };
-        if files.iter().any(|(cfg, ..)| Cfg::parse(cfg).is_ok_and(|cfg| cfg.is_altered()))
+        if files.iter().any(|(cfg, ..)| Cfg::parse(cfg).is_ok_and(|cfg| cfg.has_row_versions()))
             && let Some(reason) = counted_rows(session, &files)?
         {
             held.release()?;

@@ -364,7 +364,7 @@ impl Cfg {
     }
 
     /// True for a table of MySQL that has rows of several forms, or may have.
-    pub fn is_altered(&self) -> bool {
+    pub fn has_row_versions(&self) -> bool {
         self.mysql.as_ref().is_some_and(|mysql| !mysql.is_plain())
     }
 

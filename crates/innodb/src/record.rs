@@ -117,7 +117,7 @@ impl RecordShape {
     /// Errors: [`Error::UnknownColumn`] for a virtual column, [`Error::Unsupported`] for a table of MySQL
     /// with instant columns, [`Error::Cfg`] for a file that contradicts itself.
     pub fn leaf(cfg: &Cfg, index: &CfgIndex) -> Result<RecordShape> {
-        match cfg.mysql.as_ref().filter(|_| index.is_clustered() && cfg.is_altered()) {
+        match cfg.mysql.as_ref().filter(|_| index.is_clustered() && cfg.has_row_versions()) {
             Some(mysql) => Err(altered("row version", mysql.row_version)),
             None => RecordShape::of_index(cfg, index),
         }

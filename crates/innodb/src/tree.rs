@@ -201,7 +201,7 @@ impl IndexBuilder {
         allocator.allocate(self.index.leaf_segment, count as u32, &mut numbers)?;
         for (page, page_no) in numbers.iter().cloned().flatten().enumerate() {
             let (key, origin) = batch.key(page);
-            self.push_pointer(key, origin, page_no, allocator, &mut appended.others)?;
+            self.push_pointer(0, key, origin, page_no, allocator, &mut appended.others)?;
         }
         self.hold_last(count, before, &numbers, &mut appended);
         self.numbers = numbers;
@@ -221,7 +221,7 @@ impl IndexBuilder {
         };
         let place = core::mem::replace(&mut held.place, Place::Numbered(page_no));
         if let Place::Alone { key, origin } = place {
-            self.push_pointer(&key, origin, page_no, allocator, others)?;
+            self.push_pointer(0, &key, origin, page_no, allocator, others)?;
         }
         Ok(Some(page_no))
     }
@@ -265,20 +265,8 @@ impl IndexBuilder {
         self.held = Some(HeldLeaf { page, prev, place });
     }
 
-    /// Pushes a node pointer to a leaf, and whatever follows from it further up.
-    fn push_pointer(
-        &mut self,
-        key: &[u8],
-        origin: usize,
-        child: u32,
-        allocator: &mut Allocator,
-        others: &mut Vec<FinishedPage>,
-    ) -> Result<()> {
-        self.push_pointer_at(0, key, origin, child, allocator, others)
-    }
-
     /// Pushes a node pointer to `levels[at]`, and, if that ends a page, the page's to the next.
-    fn push_pointer_at(
+    fn push_pointer(
         &mut self,
         at: usize,
         key: &[u8],
@@ -311,7 +299,7 @@ impl IndexBuilder {
         let closed_origin = level.first_origin;
         level.open(page_no, next, self.reserve);
         level.put(key, origin, child);
-        self.push_pointer_at(at + 1, &closed_key, closed_origin, page_no, allocator, others)
+        self.push_pointer(at + 1, &closed_key, closed_origin, page_no, allocator, others)
     }
 
     /// Ends the index: its last page on each level, and its root, all sealed.
@@ -344,7 +332,7 @@ impl IndexBuilder {
             pages.push(level.close(page_no, FIL_NULL));
             let (key, origin) = (core::mem::take(&mut level.first_key), level.first_origin);
             at += 1;
-            self.push_pointer_at(at, &key, origin, page_no, allocator, &mut pages)?;
+            self.push_pointer(at, &key, origin, page_no, allocator, &mut pages)?;
         }
         let mut top = self.levels.swap_remove(at);
         top.fill.close(&mut top.page);

@@ -177,7 +177,7 @@ fn reseal(file: &mut [u8], page_no: usize) {
 #[test]
 fn rows_of_each_version_have_the_columns_of_now() {
     let old = Cfg::parse(MYSQL_CFG).unwrap();
-    assert!(is_altered(&MYSQL_IBD, &old).unwrap() && old.is_altered());
+    assert!(is_altered(&MYSQL_IBD, &old).unwrap() && old.has_row_versions());
     assert!(RecordShape::leaf(&old, &old.indexes[0]).is_err());
     assert!(RecordShape::leaf(&old, &old.indexes[1]).is_ok());
     let rows = mysql_rows(MYSQL_IBD, &old).unwrap();

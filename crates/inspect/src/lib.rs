@@ -378,6 +378,10 @@ mod tests {
 
     const IBD: &[u8] = include_bytes!("../../innodb/testdata/mariadb-10.11/t.ibd");
 
+    fn mysql(name: &str) -> Vec<u8> {
+        std::fs::read(format!("../innodb/testdata/mysql-9.7/{name}.ibd")).unwrap()
+    }
+
     #[test]
     fn an_empty_table_is_told_page_by_page() {
         let survey = Survey::read(&IBD, IBD.len() as u64, Context::unknown(), true).unwrap();
@@ -393,6 +397,34 @@ mod tests {
         let root = PageView::read(&IBD, PageNo(3)).unwrap();
         let origins: Vec<_> = root.records.iter().map(|record| record.origin).collect();
         assert_eq!((origins, root.broken), (vec![INFIMUM, SUPREMUM], None));
+    }
+
+    #[test]
+    fn page_0_of_mysql_has_names_of_its_own() {
+        for (name, flags) in [("fresh", 0x4021), ("items", 0x4021), ("compact", 0x4000)] {
+            let view = PageView::read(&mysql(name), PageNo(0)).unwrap();
+            let value = |name| {
+                let field = view.fields.iter().find(|field| field.name == name);
+                field.map(|field| (field.offset, field.value))
+            };
+            assert_eq!(value("FSP_SPACE_FLAGS"), Some((54, FieldValue::Bits(flags))));
+            assert_eq!(value("FIL_PAGE_SRV_VERSION"), Some((8, FieldValue::Number(90_704))));
+            assert_eq!(value("FIL_PAGE_SPACE_VERSION"), Some((12, FieldValue::Number(1))));
+            let checksum = FieldValue::Checksum(view.checksum);
+            assert_eq!(value("FIL_PAGE_SPACE_OR_CHKSUM"), Some((0, checksum)));
+            assert_eq!(value("FIL_PAGE_END_LSN_OLD_CHKSUM"), Some((16_376, checksum)));
+            assert_eq!(value("FIL_PAGE_PREV"), None);
+        }
+    }
+
+    #[test]
+    fn pages_of_long_values_are_counted() {
+        let items = mysql("items");
+        let survey = Survey::read(&items, items.len() as u64, Context::unknown(), true).unwrap();
+        assert_eq!(survey.off_page_bytes, 163_200);
+        assert_eq!(survey.kinds[&PageKind::OffPage], 11);
+        assert_eq!(survey.kinds[&PageKind::OffPageIndex], 1);
+        assert_eq!(survey.kinds[&PageKind::Dictionary], 1);
     }
 
     proptest! {

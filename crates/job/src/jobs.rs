@@ -14,11 +14,6 @@ use crate::error::Error;
 use crate::journal::{self, Entry, Event, StepEvent};
 use crate::progress::Stage;
 
-/// Begins the names of ledgers: tables that list the rows which an append has added.
-const LEDGER: &str = "_inrush_ledger_";
-/// Ends the last line of a killed job whose command was run again.
-const RESUMED: &str = "killed; inrush resume ran its command again";
-
 /// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -103,8 +98,8 @@ impl Job {
         self.is_unfinished() && (self.missing().is_some() || !self.apart().is_empty())
     }
 
-    /// True if it began after another one, and has loaded the same files into the same table. Pipes of one name are
-    /// different files.
+    /// True if it began after another one whose rows are not in, and has loaded the same files into the same table.
+    /// Pipes of one name are different files.
     pub fn has_loaded(&self, other: &Job) -> bool {
         let files = |job: &Job| {
             let CommandLine { inputs, proof, .. } = job.command()?;
@@ -112,7 +107,7 @@ impl Job {
             are_files.then_some((job.target().to_owned(), inputs.clone(), proof.clone()?.server))
         };
         let is_same = || files(other).is_some_and(|same| files(self) == Some(same));
-        self.begun_ms() > other.begun_ms() && self.is_in() && is_same()
+        self.begun_ms() > other.begun_ms() && self.is_in() && !other.is_in() && is_same()
     }
 
     /// True if it was about to publish, or has.
@@ -154,11 +149,10 @@ impl Job {
 
     /// True if it has added rows to a table whose ledger lists them, and has ended before the others were in.
     pub fn has_added(&self) -> bool {
-        let keeps = |failure: &str| failure.contains(LEDGER) || failure.ends_with(RESUMED);
+        let added = self.entries.iter().rfind(|entry| entry.what.step == journal::ADDED);
         !matches!(self.state, State::Running | State::Done)
             && !self.is_in()
-            && self.entries.iter().any(|entry| entry.what.step == journal::ADDED)
-            && self.failure().is_none_or(keeps)
+            && added.is_some_and(|added| added.what.event == Event::End)
     }
 
     /// The step that it was in when it ended early.
@@ -202,7 +196,7 @@ pub fn find(state_dir: &Path, name: &str) -> Result<Job, Error> {
     }
 }
 
-/// A job that began after another one, and has loaded the same files into the same table.
+/// A job that began after another one whose rows are not in, and has loaded the same files into the same table.
 ///
 /// Errors: as of [`list`].
 pub fn loaded_later(state_dir: &Path, job: &Job) -> Result<Option<Job>, Error> {
@@ -254,7 +248,7 @@ pub fn remove_rejects(state_dir: &Path, job: &str) -> Result<(), Error> {
 ///
 /// Errors: a journal that cannot be written to.
 pub fn note_resumed(state_dir: &Path, job: &Job) -> Result<(), Error> {
-    let detail = format!("{}: {RESUMED}", job.target());
+    let detail = format!("{}: killed; inrush resume ran its command again", job.target());
     add(state_dir, job, Event::Failed, &detail)
 }
 
@@ -416,9 +410,12 @@ impl Job {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use server::Interrupt;
+
     use super::*;
     use crate::command::{Input, InputState};
     use crate::journal::Journal;
+    use crate::steps::Steps;
 
     #[test]
     fn jobs_are_running_done_failed_or_killed() {
@@ -458,6 +455,34 @@ mod tests {
         assert_eq!(std::fs::read_dir(dir.join("jobs")).unwrap().count(), 4);
         drop(running);
         assert!(list(dir).unwrap().0.iter().all(|job| job.state != State::Running));
+    }
+
+    #[test]
+    fn a_job_has_added_rows_until_its_end_says_that_they_are_gone() {
+        let state = tempfile::tempdir().unwrap();
+        let dir = state.path();
+        let add = |error: Option<Error>| {
+            let mut steps =
+                Steps::begin(dir, "d.t", None, "server", &(), Interrupt::default()).unwrap();
+            let name = steps.job();
+            steps.added_note().write().unwrap();
+            error.into_iter().for_each(|error| steps.end(&Err::<(), Error>(error)));
+            drop(steps);
+            find(dir, &name).unwrap()
+        };
+        let cause = || Error::Internal("five".to_owned());
+        let target = || Box::new(["d.t", "d._inrush_ledger_t"].map(str::to_owned));
+        let appended =
+            Error::Appended { error: Box::new(cause()), target: target(), rows: Some(7) };
+        let killed = add(None);
+        assert!(killed.state == State::Killed && killed.has_added());
+        note_resumed(dir, &killed).unwrap();
+        let resumed = find(dir, &killed.name).unwrap();
+        assert!(resumed.state == State::Failed && resumed.has_added());
+        let failed = add(Some(appended));
+        assert!(failed.state == State::Failed && failed.has_added());
+        let cleaned = add(Some(cause()));
+        assert!(cleaned.state == State::Failed && !cleaned.has_added());
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub(crate) const JOB: &str = "job";
 pub(crate) const KEYS: &str = "keys";
 /// The step of the line about tables that are loaded behind the others of the command.
 pub(crate) const APART: &str = "apart";
-/// The step of the line behind the first rows that were added to a table whose ledger lists them.
+/// The step of the line behind the first rows that were added to a table whose ledger lists them, and of the line
+/// that these rows are not there any more.
 pub(crate) const ADDED: &str = "added";
 /// The step of the last line of a job whose rows are in, and whose command failed at another table behind it.
 pub(crate) const MISSING: &str = "missing";

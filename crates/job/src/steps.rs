@@ -36,6 +36,8 @@ pub struct Steps<'a> {
     command: Option<CommandLine>,
     /// True if the journal says on disk that all rows are in.
     is_in: bool,
+    /// True if the journal says that rows were added to a table whose ledger lists them.
+    has_added: Arc<AtomicBool>,
     /// Killed jobs that this one finishes.
     finished: Vec<Job>,
     state_dir: PathBuf,
@@ -67,6 +69,7 @@ impl<'a> Steps<'a> {
             table: None,
             command,
             is_in: false,
+            has_added: Arc::default(),
             finished: Vec::new(),
             state_dir: state_dir.to_owned(),
         };
@@ -92,6 +95,7 @@ impl<'a> Steps<'a> {
             table: Some(table.to_owned()),
             command: None,
             is_in: false,
+            has_added: Arc::clone(&self.has_added),
             finished: Vec::new(),
             state_dir: self.state_dir.clone(),
         }
@@ -163,7 +167,7 @@ impl<'a> Steps<'a> {
         AddedNote {
             journal: Arc::clone(&self.journal),
             target: self.target.clone(),
-            is_written: AtomicBool::new(false),
+            is_written: Arc::clone(&self.has_added),
         }
     }
 
@@ -211,6 +215,9 @@ impl<'a> Steps<'a> {
             Err(error) => {
                 if matches!(error, Error::AllIn { .. }) && !self.is_in {
                     self.write(Stage::Publish.name(), Event::End, &target)?;
+                }
+                if self.has_added.load(Ordering::Relaxed) && !error.keeps_ledger() {
+                    self.write(journal::ADDED, Event::Failed, &target)?;
                 }
                 self.write(journal::JOB, Event::Failed, &format!("{target}: {error}"))
             }
@@ -314,7 +321,7 @@ fn append(journal: &Mutex<Journal>, step: &str, event: Event, detail: &str) -> R
 pub struct AddedNote {
     journal: Arc<Mutex<Journal>>,
     target: String,
-    is_written: AtomicBool,
+    is_written: Arc<AtomicBool>,
 }
 
 impl AddedNote {

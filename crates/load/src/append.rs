@@ -105,18 +105,18 @@ impl Old {
     /// Looks at the files of a table that is built anew in this scope.
     pub(crate) fn inspect(target: &mut Lock, scope: &Scope) -> Result<Old, Error> {
         let pool = target.session.query_text("SELECT @@GLOBAL.innodb_buffer_pool_size")?;
-        let (bytes, share, (file, file_bytes)) = files_of(target, scope)?;
+        let merged = MergedFiles::of(target, scope)?;
         let has_key = target.table.indexes.iter().any(|index| index.name == "PRIMARY");
         Ok(Old {
-            bytes,
-            share,
+            bytes: merged.bytes,
+            share: merged.share,
             rows: catalog::rows_about(&mut target.session, &target.table.name)?,
             // Without a primary key the clustered index is none of these.
             secondary: target.table.indexes.len() - usize::from(has_key),
             has_key,
             pool_bytes: pool.and_then(|bytes| bytes.parse().ok()).unwrap_or(0),
             // A disk that cannot be asked is taken to be slow.
-            disk: Disk::measure(&file, file_bytes).unwrap_or_default(),
+            disk: Disk::measure(&merged.largest, merged.largest_bytes).unwrap_or_default(),
         })
     }
 }
@@ -224,23 +224,33 @@ impl fmt::Display for AppendTimes {
     }
 }
 
-/// Bytes of the files that are merged, their share of all that the table has, and the largest with its
-/// own bytes.
-fn files_of(target: &mut Lock, scope: &Scope) -> Result<(u64, f64, (File, u64)), Error> {
-    let all = target.file_bytes()?;
-    let partitions = target.table.partitioning.as_ref().map(|by| by.partitions.as_slice());
-    let name = |at: usize| Some(partitions?.get(at)?.name.as_str());
-    let is_merged = |at: &usize| match scope {
-        Scope::One(partition, _) => name(*at) == Some(partition),
-        Scope::Table | Scope::All(_) | Scope::Altered(_) => true,
-    };
-    let merged: Vec<usize> = (0..all.len()).filter(is_merged).collect();
-    let bytes: u64 = merged.iter().map(|at| all[*at]).sum();
-    let largest = merged.into_iter().max_by_key(|at| all[*at]).unwrap_or(0);
-    let name = name(largest).map(str::to_owned);
-    let (file, _) = target.open_rows(name.as_deref())?;
-    let share = bytes as f64 / all.iter().sum::<u64>().max(1) as f64;
-    Ok((bytes, share, (file, all.get(largest).copied().unwrap_or(0))))
+/// The files that are merged.
+struct MergedFiles {
+    bytes: u64,
+    /// Their share of all that the table has.
+    share: f64,
+    largest: File,
+    largest_bytes: u64,
+}
+
+impl MergedFiles {
+    fn of(target: &mut Lock, scope: &Scope) -> Result<MergedFiles, Error> {
+        let all = target.file_bytes()?;
+        let partitions = target.table.partitioning.as_ref().map(|by| by.partitions.as_slice());
+        let name = |at: usize| Some(partitions?.get(at)?.name.as_str());
+        let is_merged = |at: &usize| match scope {
+            Scope::One(partition, _) => name(*at) == Some(partition),
+            Scope::Table | Scope::All(_) | Scope::Altered(_) => true,
+        };
+        let merged: Vec<usize> = (0..all.len()).filter(is_merged).collect();
+        let bytes: u64 = merged.iter().map(|at| all[*at]).sum();
+        let largest = merged.into_iter().max_by_key(|at| all[*at]).unwrap_or(0);
+        let name = name(largest).map(str::to_owned);
+        let (file, _) = target.open_rows(name.as_deref())?;
+        let largest_bytes = all.get(largest).copied().unwrap_or(0);
+        let share = bytes as f64 / all.iter().sum::<u64>().max(1) as f64;
+        Ok(MergedFiles { bytes, share, largest: file, largest_bytes })
+    }
 }
 
 impl Disk {

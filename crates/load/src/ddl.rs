@@ -80,7 +80,7 @@ pub(crate) fn make_table(
     options: &LoadOptions,
     told: &Sender<String>,
 ) -> Result<CreatedTables, Error> {
-    let name = TableName::new(&options.database, &options.table);
+    let name = options.target();
     if options.ddl.is_none() || catalog::exists(session, &name)? {
         return Ok(CreatedTables::default());
     }
@@ -99,7 +99,7 @@ pub fn check_types(
     if types.is_empty() {
         return Ok(());
     }
-    let name = TableName::new(&options.database, &options.table);
+    let name = options.target();
     let expected = predicted_table::table(&name, statement(options)?);
     let Some(expected) = expected else { return Ok(()) };
     let mut session = Session::connect(connect)?;
@@ -137,8 +137,7 @@ pub(crate) fn make_tables(
         return Ok(CreatedTables::default());
     }
     let mut session = Session::connect(connect)?;
-    let name = |options: &LoadOptions| TableName::new(&options.database, &options.table);
-    let names: Vec<TableName> = tables.iter().map(name).collect();
+    let names: Vec<TableName> = tables.iter().map(LoadOptions::target).collect();
     let there = catalog::spellings(&mut session, &tables[0].database, &names)?;
     let missing = names.into_iter().zip(tables).zip(there).filter_map(|(wanted, there)| {
         (there.is_none() && wanted.1.ddl.is_some()).then_some(wanted)
@@ -272,7 +271,7 @@ pub fn give_statements(script: &str, tables: &mut [LoadOptions]) -> Result<(), E
     }
     let mut is_any = false;
     for options in tables {
-        let name = TableName::new(&options.database, &options.table);
+        let name = options.target();
         options.ddl = made.get(&name).map(|statement| (*statement).to_owned());
         is_any |= options.ddl.is_some();
         if options.ddl.is_some() && changed.contains(&name) {
@@ -304,7 +303,7 @@ pub(crate) fn parents(options: &LoadOptions) -> Vec<TableName> {
 
 /// The statement of `--ddl` that makes the target.
 pub(crate) fn statement(options: &LoadOptions) -> Result<&str, Error> {
-    let target = TableName::new(&options.database, &options.table);
+    let target = options.target();
     let mut others = Vec::new();
     let script = options.ddl.as_deref().unwrap_or_default();
     for statement in sql::statements(script.as_bytes(), Syntax::default()) {

@@ -178,7 +178,8 @@ impl Estimate {
     /// has the rows as they are in the input, of `input_bytes`.
     pub(crate) fn sent(
         self,
-        (input_bytes, indexes): (u64, usize),
+        input_bytes: u64,
+        indexes: usize,
         memory: &Memory,
         (path, method): (LoadPath, Method),
         speeds: &Speeds,
@@ -276,24 +277,75 @@ impl Estimate {
         let sampling = Sampling { columns: &inspected.columns, order };
         let seen =
             Estimate::of_first_chunk(source, memory, |chunk, batch| batch.visit(chunk, sampling))?;
-        Ok(seen.map(|(sample, rows, total)| {
-            sample.estimate(rows, total, table, options, memory, speeds)
-        }))
+        Ok(seen.map(|seen| seen.estimate(table, options, memory, speeds)))
     }
 
-    /// A sample of the first chunk, how many rows there are if all are like these, and the input's
-    /// bytes. None as [`Estimate::of`].
+    /// A sample of the first chunk. None as [`Estimate::of`].
     pub(crate) fn of_first_chunk(
         source: &mut dyn Source,
         memory: &Memory,
         look: impl FnOnce(&Chunk, &Batch) -> Sample,
-    ) -> Result<Option<(Sample, f64, u64)>, Error> {
+    ) -> Result<Option<InputSample>, Error> {
         let Some(First { found: sample, part, total }) = first_chunk(source, Some(memory), look)?
         else {
             return Ok(None);
         };
         let rows = sample.rows * (total as f64 / part.max(1) as f64).max(1.0);
-        Ok(Some((sample, rows, total)))
+        Ok(Some(InputSample { sample, rows, input_bytes: total }))
+    }
+}
+
+/// A sample of an input.
+pub(crate) struct InputSample {
+    sample: Sample,
+    /// Rows of the input if all are like these.
+    rows: f64,
+    pub(crate) input_bytes: u64,
+}
+
+impl InputSample {
+    /// An estimate of a build of all rows.
+    pub(crate) fn estimate(
+        &self,
+        table: &Table,
+        options: &LoadOptions,
+        memory: &Memory,
+        speeds: &Speeds,
+    ) -> Estimate {
+        let Sizes { table_bytes, clustered, entries, packed } =
+            self.sample.sizes(self.rows, table, &options.limits);
+        let spilled = |bytes: f64| {
+            if bytes <= RUNS_IN_MEMORY * memory.run_bytes as f64 { 0 } else { bytes as u64 }
+        };
+        let threads = memory.threads as f64;
+        let build = self.input_bytes as f64 / speeds.build / threads;
+        let verify = table_bytes / speeds.verify / threads;
+        let import = table_bytes / speeds.import;
+        let fixed_seconds = speeds.fixed.seconds(Method::Build);
+        let seconds = fixed_seconds + build + verify + import;
+        let sort = clustered / speeds.sort / threads;
+        let is_unordered = self.sample.is_unordered;
+        let (sorts, sorted) = if is_unordered { (sort, clustered) } else { (0.0, 0.0) };
+        let indexes = table.indexes.len() + usize::from(is_unordered);
+        let (rows_seconds, indexes_seconds) = in_stages(build + sorts, indexes);
+        Estimate {
+            rows: self.rows as u64,
+            table_bytes: table_bytes as u64,
+            temporary_bytes: spilled(entries),
+            temporary_bytes_unordered: spilled(entries + clustered),
+            loads_measured: speeds.loads,
+            seconds,
+            seconds_unordered: seconds + sort,
+            stages: [
+                (Stage::Rows, rows_seconds),
+                (Stage::Indexes, indexes_seconds),
+                (Stage::Verify, verify),
+                (Stage::Import, import),
+            ],
+            is_unordered,
+            fixed_seconds,
+            spilled_bytes_min: spilled_bytes_min(packed, entries - packed + sorted, memory),
+        }
     }
 }
 
@@ -360,52 +412,6 @@ impl Sample {
         let count = f64::from(rows.max(1));
         self.stored.iter_mut().for_each(|bytes| *bytes /= count);
         self.off_page /= count;
-    }
-
-    /// An estimate for `rows` like these, from `total` bytes of input.
-    pub(crate) fn estimate(
-        &self,
-        rows: f64,
-        total: u64,
-        table: &Table,
-        options: &LoadOptions,
-        memory: &Memory,
-        speeds: &Speeds,
-    ) -> Estimate {
-        let Sizes { table_bytes, clustered, entries, packed } =
-            self.sizes(rows, table, &options.limits);
-        let spilled = |bytes: f64| {
-            if bytes <= RUNS_IN_MEMORY * memory.run_bytes as f64 { 0 } else { bytes as u64 }
-        };
-        let threads = memory.threads as f64;
-        let build = total as f64 / speeds.build / threads;
-        let verify = table_bytes / speeds.verify / threads;
-        let import = table_bytes / speeds.import;
-        let fixed_seconds = speeds.fixed.seconds(Method::Build);
-        let seconds = fixed_seconds + build + verify + import;
-        let sort = clustered / speeds.sort / threads;
-        let is_unordered = self.is_unordered;
-        let (sorts, sorted) = if is_unordered { (sort, clustered) } else { (0.0, 0.0) };
-        let indexes = table.indexes.len() + usize::from(is_unordered);
-        let (rows_seconds, indexes_seconds) = in_stages(build + sorts, indexes);
-        Estimate {
-            rows: rows as u64,
-            table_bytes: table_bytes as u64,
-            temporary_bytes: spilled(entries),
-            temporary_bytes_unordered: spilled(entries + clustered),
-            loads_measured: speeds.loads,
-            seconds,
-            seconds_unordered: seconds + sort,
-            stages: [
-                (Stage::Rows, rows_seconds),
-                (Stage::Indexes, indexes_seconds),
-                (Stage::Verify, verify),
-                (Stage::Import, import),
-            ],
-            is_unordered,
-            fixed_seconds,
-            spilled_bytes_min: spilled_bytes_min(packed, entries - packed + sorted, memory),
-        }
     }
 
     fn sizes(&self, rows: f64, table: &Table, options: &ResourceLimits) -> Sizes {

@@ -4,7 +4,7 @@
 //! several tables, each is built while another is imported, and all take their places at the end: module
 //! [`several`](crate::several) calls the same parts.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use direct::{Built, StagedBuild, Unplaced};
@@ -126,7 +126,7 @@ impl<'l> Filling<'l, '_, '_> {
         if !is_for_locks && !self.is_for_sending(&failed) {
             return Err(failed);
         }
-        let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let source = pool::into_inner(source);
         self.send_instead(chosen, target, source, &failed.error)
     }
 

@@ -7,9 +7,10 @@
 //! pace      taken / expected, of all up to x: what is left is expected to go on at this pace
 //! ```
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
+use job::pool;
 use job::progress::{Progress, Snapshot, Stage};
 
 /// Seconds for which a pace of 1 is believed: the first moments of a load tell nothing.
@@ -52,19 +53,15 @@ impl<'a> Forecast<'a> {
 
     /// From now on it is known what the stages are expected to take.
     pub(crate) fn expect(&self, expected: Vec<Expected>) {
-        let mut state = self.lock();
+        let mut state = pool::lock(&self.state);
         state.finished = (0.0, 0.0);
         state.expected = expected;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Progress for Forecast<'_> {
     fn update(&self, snapshot: Snapshot) {
-        let seconds_left = self.lock().note(&snapshot, Instant::now());
+        let seconds_left = pool::lock(&self.state).note(&snapshot, Instant::now());
         self.progress.update(Snapshot { seconds_left, ..snapshot });
     }
 

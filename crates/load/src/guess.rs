@@ -74,8 +74,7 @@ fn known(
 ) -> Result<Vec<Option<Vec<Column>>>, server::Error> {
     let Some(first) = tables.first() else { return Ok(Vec::new()) };
     let mut session = Session::connect(connect)?;
-    let typed = |options: &LoadOptions| TableName::new(&options.database, &options.table);
-    let wanted: Vec<TableName> = tables.iter().map(typed).collect();
+    let wanted: Vec<TableName> = tables.iter().map(LoadOptions::target).collect();
     let Ok(spelled) = catalog::spellings(&mut session, &first.database, &wanted) else {
         return Ok(Vec::new());
     };

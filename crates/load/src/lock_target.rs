@@ -7,7 +7,6 @@ use face::option::{CREATE, DDL};
 use job::error::Error;
 use job::failpoint;
 use job::options::LoadOptions;
-use schema::TableName;
 use server::Session;
 use targets::{Lock, LockOptions};
 
@@ -20,7 +19,7 @@ pub fn lock(
     options: &LoadOptions,
     told: Option<&Sender<String>>,
 ) -> Result<Lock, Error> {
-    let name = TableName::new(&options.database, &options.table);
+    let name = options.target();
     Lock::take(session, &name, &lock_options(options, told)).map_err(|error| match error {
         server::Error::NoTable(name) if options.ddl.is_none() => no_table(&name),
         // A table that the account cannot see looks like a missing one.

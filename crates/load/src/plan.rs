@@ -103,7 +103,7 @@ pub(crate) fn planned(
     let (memory, mut source) = input::open_files(options)?;
     let connect = connect.map(|connect| for_load(connect, options));
     let mut session = connect.as_ref().map(Session::connect).transpose()?;
-    let name = TableName::new(&options.database, &options.table);
+    let name = options.target();
     let plan = Plan::of(options, &*source, session.as_ref())?;
     let exists = match &mut session {
         Some(session) => catalog::exists(session, &name)?,
@@ -180,7 +180,7 @@ impl Plan {
         session: Option<&Session>,
     ) -> Result<Plan, Error> {
         Ok(Plan {
-            target: TableName::new(&options.database, &options.table).to_string(),
+            target: options.target().to_string(),
             server: session.map_or_else(String::new, |session| session.version().text.clone()),
             server_address: session.map(|session| session.options().server_text()),
             input_bytes: source.files().iter().filter_map(|file| file.bytes).sum(),
@@ -288,7 +288,7 @@ impl Plan {
             (self.refused, self.stamps) = (refused, stamps);
             self.why = "unless the table has unsupported features".to_owned();
         }
-        self.with_foreseen(name, options, (memory, of_server), source)
+        self.with_foreseen(name, options, memory, of_server, source)
     }
 
     /// Adds the estimate by the statement that makes the table. Without a server it is that of the
@@ -297,7 +297,8 @@ impl Plan {
         mut self,
         name: &TableName,
         options: &LoadOptions,
-        (memory, flavor): (&Memory, Flavor),
+        memory: &Memory,
+        flavor: Flavor,
         source: &mut dyn Source,
     ) -> Result<Plan, Error> {
         let named = |path: &LoadPath| Some(path.name()) == self.path;

@@ -64,16 +64,16 @@ pub(crate) fn estimate(
         None => Some(position),
     });
     let fields: Vec<Option<usize>> = fields.collect();
-    let direct = Estimate::of_first_chunk(source, memory, |chunk, batch| {
+    let seen = Estimate::of_first_chunk(source, memory, |chunk, batch| {
         batch.visit(chunk, Lengths { fields: &fields, columns: &table.columns })
     })?;
-    let Some((sample, rows, total)) = direct else { return Ok(None) };
-    let direct = sample.estimate(rows, total, table, options, memory, &speeds);
+    let Some(seen) = seen else { return Ok(None) };
+    let direct = seen.estimate(table, options, memory, &speeds);
     Ok(Some(match path {
         LoadPath::Auto | LoadPath::Direct => direct,
         LoadPath::Stream | LoadPath::Insert | LoadPath::Import => {
             let by = (path, Method::Stage);
-            direct.sent((total, table.indexes.len()), memory, by, &speeds)
+            direct.sent(seen.input_bytes, table.indexes.len(), memory, by, &speeds)
         }
     }))
 }

@@ -98,7 +98,7 @@ fn load_input(
     progress: &dyn Progress,
     mut rows: Rows<'_>,
 ) -> Result<Report, Error> {
-    let target = format!("{}.{}", options.database, options.table);
+    let target = options.target().to_string();
     let forecast = &Forecast::new(progress);
     let mut kept_rejects = None;
     let outcome = job(connect, options, &target, forecast, |connect, steps, told| {
@@ -240,7 +240,7 @@ fn gone(error: Error, target: &mut Lock) -> Error {
 
 /// A description of a load, for those who wonder who has set variables of the server.
 pub(crate) fn load_into(options: &LoadOptions) -> String {
-    format!("load into {}.{}", options.database, options.table)
+    format!("load into {}", options.target())
 }
 
 /// Facts that are known before anything is made, except perhaps the table.

@@ -26,7 +26,7 @@ fn same_as_load_data(db: &mut Db, server: &Server, text: &str) {
 }
 
 #[test]
-fn many_portions_make_the_table_that_load_data_makes() {
+fn many_chunks_make_the_table_that_load_data_makes() {
     let Some(server) = Server::get() else { return };
     let mut db = server.database();
     db.sql("CREATE TABLE b (id INT PRIMARY KEY, k INT, c VARCHAR(40), n INT, KEY k (k))");
@@ -202,7 +202,7 @@ fn tables_that_keep_their_identity_get_all_rows_in_one_transaction() {
 }
 
 #[test]
-fn rows_are_added_at_once_or_portion_by_portion() {
+fn rows_are_added_at_once_or_chunk_by_chunk() {
     let Some(server) = Server::get() else { return };
     let mut db = server.database();
     db.sql("CREATE TABLE b (id INT PRIMARY KEY, k INT, c VARCHAR(40), n INT, KEY k (k))");

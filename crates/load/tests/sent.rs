@@ -22,7 +22,7 @@ const CASES: usize = 40;
 struct Totals {
     rows: u64,
     rejects: u64,
-    portions: u64,
+    chunks: u64,
     streamed: usize,
     numbered: usize,
 }
@@ -79,7 +79,7 @@ fn one(server: &Server, seed: u64, totals: &mut Totals) {
     }
     totals.rows += report.rows;
     totals.rejects += report.rejects;
-    totals.portions += report.logical.map_or(0, |logical| logical.chunks);
+    totals.chunks += report.logical.map_or(0, |logical| logical.chunks);
     totals.streamed += usize::from(is_streamed);
     db.sql(&format!("DROP DATABASE {}", db.name));
 }

@@ -30,11 +30,11 @@ mod together;
 mod tuples;
 
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use job::capacity::Capacity;
 use job::memory::record_bytes_max;
+use job::pool;
 use load::{Progress, Snapshot};
 use send::connections::ConnectionSet;
 use send::controller::Limits;
@@ -143,9 +143,9 @@ fn rows(
     let ended =
         connections.run(&mut server_watch, &told, || StatementConnection::new(&chunks), || ());
     let Chunks { rows, changes, open, tally, .. } = chunks;
-    let changes = changes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let changes = pool::into_inner(changes);
     let rows = rows.into_inner();
-    let open = open.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let open = pool::into_inner(open);
     let _shield = interrupt.shield();
     let ended = ended.and_then(|()| Ok(tally.check()?));
     match ended.and_then(|()| interrupt.check().map_err(Stopped::from)) {

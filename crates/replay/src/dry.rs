@@ -15,14 +15,14 @@ use crate::options::ReplayOptions;
 use crate::order::{Decode, Order, Step};
 use crate::place::{Place, head};
 use crate::reading;
-use crate::report::{self, Report};
+use crate::report::{DryRunStep, Report};
 
 /// Goes through a dump without doing anything.
 pub(crate) struct DryRun<'a> {
     options: &'a ReplayOptions,
     order: Order,
     /// A DROP that its CREATE may take care of.
-    dropped: Option<(TableName, report::Step)>,
+    dropped: Option<(TableName, DryRunStep)>,
     collations: Collations,
     report: Report,
 }
@@ -100,7 +100,7 @@ impl<'a> DryRun<'a> {
         self.collations.apply(statement, Syntax::default());
         let step = self.order.step(statement, &mut Lossy);
         let step = step.map_err(|error| error.at(Place::of(file, statement, &statement.text)))?;
-        let line = |what, name: String| report::Step {
+        let line = |what, name: String| DryRunStep {
             file: file.display().to_string(),
             line: statement.line,
             offset: statement.offset,
@@ -179,22 +179,22 @@ impl<'a> DryRun<'a> {
                 notes.push(note);
             }
         }
-        self.push_rows(file, (statement.line, statement.offset), name, rows);
+        let (line, offset, file) = (statement.line, statement.offset, file.display().to_string());
+        self.push_rows(DryRunStep { file, line, offset, what: "rows", statement: name, rows });
     }
 
-    fn push_rows(&mut self, file: &Path, at: (u64, u64), name: String, rows: Option<u64>) {
-        self.report.table(&name).rows += rows.unwrap_or(0);
-        let (file, (line, offset)) = (file.display().to_string(), at);
-        let what = "rows";
-        self.report.steps.push(report::Step { file, line, offset, what, statement: name, rows });
+    fn push_rows(&mut self, step: DryRunStep) {
+        self.report.table(&step.statement).rows += step.rows.unwrap_or(0);
+        self.report.steps.push(step);
     }
 
     /// Delimited rows: as many as the dump says there are.
     fn files(&mut self, rows: &TableRows) -> Result<(), Error> {
         let database = self.order.names().database(self.order.database().unwrap_or_default());
         let name = TableName::new(Lossy.decode(database)?, Lossy.decode(&rows.table)?).to_string();
-        let file = rows.files.first().unwrap_or(&self.options.dump);
-        self.push_rows(file, (1, 0), name, rows.row_count);
+        let file = rows.files.first().unwrap_or(&self.options.dump).display().to_string();
+        let (statement, rows) = (name, rows.row_count);
+        self.push_rows(DryRunStep { file, line: 1, offset: 0, what: "rows", statement, rows });
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::place::Place;
 use crate::report::Failed;
 use crate::under_way::UnderWay;
+use job::pool;
 
 /// How far a replay is, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -209,7 +210,7 @@ impl Watch {
     }
 
     fn words(&self) -> MutexGuard<'_, Words> {
-        self.words.lock().unwrap_or_else(PoisonError::into_inner)
+        pool::lock(&self.words)
     }
 
     fn snapshot(&self, doing: String) -> Snapshot {
@@ -274,11 +275,11 @@ mod tests {
     impl Progress for Ear {
         fn update(&self, snapshot: &Snapshot) {
             let text = format!("{} rows at {}", snapshot.rows, snapshot.doing);
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+            pool::lock(&self.0).push(text);
         }
 
         fn say(&self, text: &str) {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
+            pool::lock(&self.0).push(text.to_owned());
         }
     }
 
@@ -334,7 +335,7 @@ mod tests {
             watch.add_rows(3);
             watch.say("word");
         });
-        let heard = ear.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let heard = pool::into_inner(ear.0);
         assert!(heard.contains(&"word".to_owned()), "{heard:?}");
         assert_eq!(heard.last().map(String::as_str), Some("3 rows at t"));
     }

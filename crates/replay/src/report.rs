@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use face::option::PARTIAL;
 use serde::Serialize;
-use sources::Position;
+use sources::dump::StrayLines;
 use sql::StatementKind;
 
 use crate::changes::Changes;
 use crate::error::Error;
-use crate::order::{Order, Step as Verdict};
+use crate::order::{Order, Step};
 use crate::place::Place;
 
 /// One table.
@@ -99,12 +99,12 @@ pub struct Report {
     pub notes: Vec<String>,
     /// With `dry_run`: what would be done, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Step>,
+    pub steps: Vec<DryRunStep>,
 }
 
 /// One step of a replay that is only looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Step {
+pub struct DryRunStep {
     /// The file.
     pub file: String,
     /// Line that it begins on, from 1.
@@ -141,11 +141,11 @@ impl fmt::Display for Failed {
 
 impl Report {
     /// Counts a statement of the dump.
-    pub(crate) fn count(&mut self, verdict: &Verdict, kind: &StatementKind) {
-        match verdict {
-            Verdict::Rows(_) => {}
-            Verdict::LeftOut | Verdict::Nothing => {
-                self.left_out += u64::from(*verdict == Verdict::LeftOut);
+    pub(crate) fn count(&mut self, step: &Step, kind: &StatementKind) {
+        match step {
+            Step::Rows(_) => {}
+            Step::LeftOut | Step::Nothing => {
+                self.left_out += u64::from(*step == Step::LeftOut);
                 *self.skipped.entry(kind.words()).or_default() += 1;
             }
             _ => self.statements += 1,
@@ -171,8 +171,8 @@ impl Report {
     }
 
     /// Says that lines of the dump's program were passed over.
-    pub(crate) fn tell_stray(&mut self, stray: Option<&(u64, Position, String)>) {
-        let Some((count, at, text)) = stray else { return };
+    pub(crate) fn tell_stray(&mut self, stray: Option<&StrayLines>) {
+        let Some(StrayLines { count, at, text }) = stray else { return };
         self.notes.push(match count {
             1 => format!("left out a line that is no SQL, a message of the dump program: {at}, {text:?}"),
             count => format!(

@@ -7,9 +7,10 @@
 //! Indexes, the check and the import come behind a run's last row. The load engine knows how long files take;
 //! the rest is estimated as the same multiple of the reading as in the runs before.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
+use job::pool;
 use load::{Snapshot, Stage};
 
 /// How many times the reading of its rows a built run takes behind them, as long as none has ended.
@@ -39,7 +40,7 @@ impl UnderWay {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        pool::lock(&self.state)
     }
 
     /// Where the load engine is with it.

@@ -256,7 +256,7 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
             chunks.collector.take(ordinal, loaded, Vec::new())?;
             return Ok(true);
         }
-        failpoint::hit(&format!("portion.{ordinal}.read"));
+        failpoint::hit(&format!("chunk.{ordinal}.read"));
         self.encoder.encode(&mut self.chunk, chunks.plan.sender.form)?;
         chunks.reading.tally().read(self.chunk.batch.len() as u64);
         if failpoint::drops_batch(ordinal) {
@@ -280,7 +280,7 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
         if let Some(added) = chunks.plan.added.filter(|_| entry.rows > 0) {
             added.write()?;
         }
-        failpoint::hit(&format!("portion.{ordinal}.loaded"));
+        failpoint::hit(&format!("chunk.{ordinal}.loaded"));
         let rejected = (self.chunk.rejected.len() + rejects.len()) as u64;
         // With more rejected rows than are tolerated it is not loaded: nobody may overtake it.
         if let Some(pass) = pass.filter(|_| rejected <= rejects_max) {

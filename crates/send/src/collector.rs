@@ -65,7 +65,7 @@ struct Unordered {
 impl Unordered {
     /// Number of its file, and where it is there.
     fn place(&self, reject: &Reject) -> (Option<usize>, Option<u64>, u64) {
-        let Position { file, offset, line, .. } = &reject.position;
+        let Position { file, offset, line, .. } = &reject.row.position;
         (self.files.iter().position(|known| known == file), *offset, *line)
     }
 }
@@ -232,17 +232,20 @@ fn held_bytes(reject: &Reject) -> usize {
 mod tests {
     use std::path::Path;
 
+    use job::position::RefusedRow;
     use job::row_log::LogForm;
 
     use super::*;
 
     fn reject(line: u64, bytes: usize) -> Reject {
         Reject {
-            position: Position::in_text(Path::new("f"), line, 0),
-            field: None,
-            column: None,
-            value: None,
-            reason: "no".to_owned(),
+            row: RefusedRow {
+                position: Position::in_text(Path::new("f"), line, 0),
+                field: None,
+                column: None,
+                value: None,
+                reason: "no".to_owned(),
+            },
             class: "no".to_owned(),
             also: Vec::new(),
             raw: vec![b'x'; bytes],
@@ -335,9 +338,9 @@ mod tests {
         let files = ["b", "a"].map(PathBuf::from);
         let collector = Collector::new(rejects).of_sorted(&files);
         let reject = |file: &str, offset| {
-            let position = Position::in_text(Path::new(file), 1, offset);
-            let raw = format!("{file}{offset}\n").into_bytes();
-            Reject { position, raw, ..reject(1, 0) }
+            let mut reject = reject(1, 0);
+            reject.row.position = Position::in_text(Path::new(file), 1, offset);
+            Reject { raw: format!("{file}{offset}\n").into_bytes(), ..reject }
         };
         let none = LoadedRows::default();
         collector.take(1, none, vec![reject("a", 3), reject("b", 7)]).unwrap();

@@ -89,7 +89,7 @@ impl<'a> ConnectionSet<'a> {
     /// Runs one connection to the end of the input, or to the first failure of any. Has the `next` begin once it may
     /// send itself: connections with lower numbers go first.
     fn work<L: ConnectionWork>(&self, mut connection: L, next: &dyn Fn()) -> Result<(), L::Stop> {
-        failpoint::hit("thread.lane");
+        failpoint::hit("thread.connection");
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let ended = loop {
             let Some(permit) = self.controller.enter(number, self.interrupt) else { break Ok(()) };

@@ -345,7 +345,7 @@ impl Sender {
                     self.is_held = true;
                 }
                 if *savepoints {
-                    self.exec("SAVEPOINT inrush_portion")?;
+                    self.exec("SAVEPOINT inrush_chunk")?;
                 }
                 return Ok(ChunkState::New);
             }
@@ -416,7 +416,7 @@ impl Sender {
         let refused: HashSet<usize> = entry.refused.iter().map(|row| row.begin).collect();
         let was_refused = |row: &usize| refused.contains(&chunk.rows[*row].raw.start);
         let rows: Vec<usize> = (0..chunk.rows.len()).filter(|row| !was_refused(row)).collect();
-        let rows = vindex.rows_of(session, chunk, (&rows, *at), missing);
+        let rows = vindex.rows_of(session, chunk, &rows, *at, missing);
         let rows = rows.map_err(again_or_failed)?;
         let rest = chunk.only(&rows);
         let whole = (
@@ -443,7 +443,7 @@ impl Sender {
                 )
                 .into());
             }
-            Commit::Whole { savepoints: true } => "ROLLBACK TO SAVEPOINT inrush_portion",
+            Commit::Whole { savepoints: true } => "ROLLBACK TO SAVEPOINT inrush_chunk",
             Commit::Chunks(_) => "ROLLBACK",
         };
         self.undo_by(sql)

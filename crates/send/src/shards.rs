@@ -214,7 +214,8 @@ impl Vindex {
         &self,
         session: &mut Session,
         chunk: &SentChunk,
-        (rows, at): (&[usize], usize),
+        rows: &[usize],
+        at: usize,
         shards: &[String],
     ) -> Result<Vec<usize>, Error> {
         if chunk.form != Form::Tuples {

@@ -256,7 +256,7 @@ impl Bench {
             let last = encoder.rejects(&chunk, Vec::new(), &mut hand_on).unwrap();
             rejects.extend(last);
             assert_eq!(rejects.len(), chunk.rejected.len());
-            let offsets = rejects.iter().filter_map(|reject| reject.position.offset);
+            let offsets = rejects.iter().filter_map(|reject| reject.row.position.offset);
             refused.extend(offsets.map(row_of));
         }
         refused
@@ -343,16 +343,16 @@ fn rejected_rows_come_in_input_order() {
     encoder.encode(&mut chunk, Form::Lines).unwrap();
     let mut none = |_| panic!("few rows are not handed on before the last ones");
     let ours = encoder.rejects(&chunk, Vec::new(), &mut none).unwrap();
-    let values: Vec<_> = ours.iter().map(|reject| reject.value.as_deref().unwrap()).collect();
+    let values: Vec<_> = ours.iter().map(|reject| reject.row.value.as_deref().unwrap()).collect();
     assert_eq!(values, ["x", "y", "z"]);
     let of_server = |offset| {
         let mut reject = ours[0].clone();
-        reject.position.offset = Some(offset);
+        reject.row.position.offset = Some(offset);
         (offset as usize, reject)
     };
     // The first row, the third and the last: each takes two bytes.
     let refused = [0, 4, 10].map(of_server).to_vec();
     let all = encoder.rejects(&chunk, refused, &mut none).unwrap();
-    let offsets: Vec<_> = all.iter().map(|reject| reject.position.offset.unwrap()).collect();
+    let offsets: Vec<_> = all.iter().map(|reject| reject.row.position.offset.unwrap()).collect();
     assert_eq!(offsets, [0, 2, 4, 6, 8, 10]);
 }

@@ -23,18 +23,19 @@ pub(super) struct Guess {
     pub(super) has_one_column: bool,
     /// Though there are some.
     pub(super) is_uneven: bool,
+    /// Notes, a sentence each.
+    pub(super) notes: Vec<String>,
 }
 
 impl Guess {
+    fn new(dialect: Dialect, preset: Preset) -> Guess {
+        let (is_given, has_one_column, is_uneven, notes) = (false, false, false, Vec::new());
+        Guess { dialect, preset, is_given, has_one_column, is_uneven, notes }
+    }
+
     /// A dialect that the user says.
     pub(super) fn given(dialect: Dialect) -> Guess {
-        Guess {
-            dialect,
-            preset: Preset::Mysql,
-            is_given: true,
-            has_one_column: false,
-            is_uneven: false,
-        }
+        Guess { is_given: true, ..Guess::new(dialect, Preset::Mysql) }
     }
 }
 
@@ -68,57 +69,60 @@ impl FirstLines<'_> {
     }
 }
 
-/// Finds the dialect of the first file; `separator` is that of its fields, if it is known.
-pub(super) fn guess(
-    sample: &Sample,
-    skip_lines: u64,
-    separator: Option<u8>,
-    ending: Option<&str>,
-    notes: &mut Vec<String>,
-) -> Guess {
-    let Some(start) = sample.parts.first() else {
-        return Guess { has_one_column: true, ..tab(false, Lines::Lf) };
-    };
-    separated(sample, skip_lines, separator, ending, notes).unwrap_or_else(|| {
-        let FirstLines { lines, text, .. } = FirstLines::of(start, skip_lines);
-        one_column(text, lines, ending, notes)
-    })
+/// The first file, and what is known of its dialect.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FirstFile<'a> {
+    pub(super) sample: &'a Sample,
+    /// Lines above its rows.
+    pub(super) skip_lines: u64,
+    /// The separator of its fields.
+    pub(super) separator: Option<u8>,
+    /// The ending of its name.
+    pub(super) ending: Option<&'a str>,
 }
 
-/// The dialect of the first file; None where no separator cuts most lines into equally many fields.
-pub(super) fn separated(
-    sample: &Sample,
-    skip_lines: u64,
-    separator: Option<u8>,
-    ending: Option<&str>,
-    notes: &mut Vec<String>,
-) -> Option<Guess> {
-    let FirstLines { bytes, lines, text } = FirstLines::of(sample.parts.first()?, skip_lines);
-    let mut best: Option<(Candidate, Shape)> = None;
-    let candidates = separator.map_or(SEPARATORS.to_vec(), |known| vec![known]);
-    for separator in candidates {
-        let Some((candidate, shape)) = Candidate::of(separator, text, lines) else { continue };
-        let is_better = best.as_ref().is_none_or(|(_, best)| {
-            shape.share > best.share + 1e-9
-                || (shape.share > best.share - 1e-9 && shape.order() > best.order())
-        });
-        if is_better {
-            best = Some((candidate, shape));
+impl FirstFile<'_> {
+    /// Finds its dialect.
+    pub(super) fn guess(self) -> Guess {
+        let Some(start) = self.sample.parts.first() else {
+            return Guess { has_one_column: true, ..tab(false, Lines::Lf) };
+        };
+        self.separated().unwrap_or_else(|| {
+            let FirstLines { lines, text, .. } = FirstLines::of(start, self.skip_lines);
+            one_column(text, lines, self.ending)
+        })
+    }
+
+    /// Its dialect; None where no separator cuts most lines into equally many fields.
+    pub(super) fn separated(self) -> Option<Guess> {
+        let start = self.sample.parts.first()?;
+        let FirstLines { bytes, lines, text } = FirstLines::of(start, self.skip_lines);
+        let mut best: Option<(Candidate, Shape)> = None;
+        let candidates = self.separator.map_or(SEPARATORS.to_vec(), |known| vec![known]);
+        for separator in candidates {
+            let Some((candidate, shape)) = Candidate::of(separator, text, lines) else { continue };
+            let is_better = best.as_ref().is_none_or(|(_, best)| {
+                shape.share > best.share + 1e-9
+                    || (shape.share > best.share - 1e-9 && shape.order() > best.order())
+            });
+            if is_better {
+                best = Some((candidate, shape));
+            }
         }
+        let (candidate, shape) = best?;
+        let mut guess = candidate.guess(&shape, lines, self.ending);
+        if lines == Lines::Cr {
+            guess.notes.push("lines end with a lone carriage return".to_owned());
+        }
+        if bytes.starts_with(BYTE_ORDER_MARK) && guess.preset == Preset::Mysql {
+            // LOAD DATA would take the mark for data; a dialect of CSV readers leaves it out.
+            let escaped_by = guess.dialect.escaped_by.filter(|_| candidate.escape);
+            let fields_terminated_by = guess.dialect.fields_terminated_by;
+            guess.dialect = Dialect { fields_terminated_by, escaped_by, ..Dialect::tsv() };
+            guess.preset = Preset::Tsv;
+        }
+        Some(guess)
     }
-    let (candidate, shape) = best?;
-    if lines == Lines::Cr {
-        notes.push("lines end with a lone carriage return".to_owned());
-    }
-    let mut guess = candidate.guess(&shape, lines, ending);
-    if bytes.starts_with(BYTE_ORDER_MARK) && guess.preset == Preset::Mysql {
-        // LOAD DATA would take the mark for data; a dialect of CSV readers leaves it out.
-        let escaped_by = guess.dialect.escaped_by.filter(|_| candidate.escape);
-        let fields_terminated_by = guess.dialect.fields_terminated_by;
-        guess.dialect = Dialect { fields_terminated_by, escaped_by, ..Dialect::tsv() };
-        guess.preset = Preset::Tsv;
-    }
-    Some(guess)
 }
 
 /// The end of lines.
@@ -302,13 +306,7 @@ impl Candidate {
             // Quotes may come in rows that were not seen; a single quote may be an apostrophe.
             let enclosed_by = self.quote.or(Some(b'"'));
             let dialect = Dialect { enclosed_by, optionally_enclosed: true, ..dialect };
-            return Guess {
-                dialect,
-                preset: Preset::Csv,
-                is_given: false,
-                has_one_column: false,
-                is_uneven: false,
-            };
+            return Guess::new(dialect, Preset::Csv);
         }
         if self.separator == b'\t' || self.separator == 0x01 {
             let is_mysql = self.escape
@@ -320,21 +318,9 @@ impl Candidate {
         }
         let is_tbl = self.separator == b'|' && shape.is_trailing && !self.escape;
         if is_tbl && lines != Lines::Cr {
-            return Guess {
-                dialect: Dialect::tbl(),
-                preset: Preset::Tbl,
-                is_given: false,
-                has_one_column: false,
-                is_uneven: false,
-            };
+            return Guess::new(Dialect::tbl(), Preset::Tbl);
         }
-        Guess {
-            dialect,
-            preset: Preset::Tsv,
-            is_given: false,
-            has_one_column: false,
-            is_uneven: false,
-        }
+        Guess::new(dialect, Preset::Tsv)
     }
 }
 
@@ -362,43 +348,32 @@ fn tab(is_mysql: bool, lines: Lines) -> Guess {
     if is_mysql {
         let lines_terminated_by = lines.terminator().to_vec();
         let dialect = Dialect { lines_terminated_by, ..Dialect::mysql() };
-        return Guess {
-            dialect,
-            preset: Preset::Mysql,
-            is_given: false,
-            has_one_column: false,
-            is_uneven: false,
-        };
+        return Guess::new(dialect, Preset::Mysql);
     }
     let mut dialect = Dialect::tsv();
     if lines == Lines::Cr {
         dialect.any_newline = false;
         dialect.lines_terminated_by = b"\r".to_vec();
     }
-    Guess { dialect, preset: Preset::Tsv, is_given: false, has_one_column: false, is_uneven: false }
+    Guess::new(dialect, Preset::Tsv)
 }
 
 /// Lines that no separator cuts.
-fn one_column(text: &[u8], lines: Lines, ending: Option<&str>, notes: &mut Vec<String>) -> Guess {
+fn one_column(text: &[u8], lines: Lines, ending: Option<&str>) -> Guess {
     let candidate = Candidate { separator: b',', quote: Some(b'"'), escape: false };
     let shape = candidate.shape(text, lines);
     if shape.fields == 1 && shape.share == 1.0 && shape.dirty == 0 && lines != Lines::Cr {
         let is_quoted = shape.quoted > 0 || ending == Some("csv");
         if is_quoted {
-            return Guess {
-                dialect: Dialect::csv(),
-                preset: Preset::Csv,
-                is_given: false,
-                has_one_column: true,
-                is_uneven: false,
-            };
+            return Guess { has_one_column: true, ..Guess::new(Dialect::csv(), Preset::Csv) };
         }
     }
     // A whole line is one field, whatever is in it.
     let is_table = ending == Some("csv") || ending == Some("tsv");
     let is_uneven = is_table && text.iter().any(|byte| b",;\t|".contains(byte));
+    let mut guess = Guess { has_one_column: true, is_uneven, ..tab(false, lines) };
     if is_table && !is_uneven {
-        notes.push("the lines have no separator, so each is one field".to_owned());
+        guess.notes.push("the lines have no separator, so each is one field".to_owned());
     }
-    Guess { has_one_column: true, is_uneven, ..tab(false, lines) }
+    guess
 }

@@ -10,8 +10,7 @@ use sources::{Dialect, Pointer, Sample};
 use crate::records::RawValue;
 use crate::statistics::{ColumnStatistics, Nulls};
 use crate::{
-    COLUMNS_MAX, SniffOptions, Sniffed, SniffedColumn, add_constants, ddl, overrule,
-    refuse_changes, row_size, rowless, too_wide,
+    COLUMNS_MAX, SniffOptions, Sniffed, SniffedColumn, completed, refuse_changes, rowless, too_wide,
 };
 
 /// A field, and the kinds of its values.
@@ -52,11 +51,7 @@ pub(crate) fn sniff(json: Json, sample: &Sample, options: &SniffOptions) -> Resu
     let mut sniffed = sniffed(json, sample, &fields, seen);
     sniffed.notes.extend(notes(&sniffed, &fields, sample, broken));
     refuse_changes(&mut sniffed);
-    add_constants(&mut sniffed, options)?;
-    overrule(&mut sniffed, &options.wanted)?;
-    row_size::check(&sniffed.columns)?;
-    sniffed.ddl = ddl::create_table(&options.table, &sniffed, options.wanted.collation.as_deref());
-    Ok(sniffed)
+    completed(sniffed, options)
 }
 
 /// Files of which no record is an object, such as arrays in lines.

@@ -199,7 +199,6 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     if let Some(json) = options.dialect.as_ref().and_then(|dialect| dialect.json) {
         return json::sniff(json, &sample, options);
     }
-    let mut notes = Vec::new();
     let ending = options.files.first().and_then(|path| dialect::ending(path));
     let mut above = match options.skip_lines {
         0 => Preamble::of(&sample, options)?,
@@ -207,7 +206,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     };
     let mut guess = match &options.dialect {
         Some(dialect) => Guess::given(dialect.clone()),
-        None => above.guess(&sample, options, ending.as_deref(), &mut notes),
+        None => above.guess(&sample, options, ending.as_deref()),
     };
     if options.dialect.is_none() {
         let tokens = options.null_tokens.iter().map(|token| token.clone().into_bytes());
@@ -228,6 +227,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     let records = Records::new(&sample, &guess.dialect, options.skip_lines + above.lines);
     let mut records = above.settle(records, &sample, &guess.dialect, options);
     records.trim = options.trim;
+    let mut notes = guess.notes;
     notes.extend(above.note(&sample));
     let charset = Charset::of(&sample, &records, options);
     if records.fields == 0 {
@@ -270,6 +270,11 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     notes::add(&mut sniffed, &sample, &records, &seen, &options.wanted);
     leave_out(&mut sniffed);
     refuse_changes(&mut sniffed);
+    completed(sniffed, options)
+}
+
+/// The table with what the options say of it, and its statement.
+fn completed(mut sniffed: Sniffed, options: &SniffOptions) -> Result<Sniffed, Error> {
     add_constants(&mut sniffed, options)?;
     overrule(&mut sniffed, &options.wanted)?;
     row_size::check(&sniffed.columns)?;

@@ -13,7 +13,7 @@
 use job::error::Error;
 use sources::{Dialect, Part, Sample};
 
-use super::dialect::{self, Guess};
+use super::dialect::{FirstFile, Guess};
 use super::header;
 use super::records::{Records, TITLES_MAX};
 use super::{BYTE_ORDER_MARK, Charset, Header, SniffOptions};
@@ -70,26 +70,21 @@ impl Preamble {
         sample: &Sample,
         options: &SniffOptions,
         ending: Option<&str>,
-        notes: &mut Vec<String>,
     ) -> Guess {
-        let (skip_lines, separator) = (options.skip_lines + self.lines, self.separator);
-        let mut own_notes = Vec::new();
-        let found = dialect::guess(sample, skip_lines, separator, ending, &mut own_notes);
+        let skip_lines = options.skip_lines + self.lines;
+        let first = FirstFile { sample, skip_lines, separator: self.separator, ending };
+        let found = first.guess();
         let may_have_title =
             found.has_one_column && !options.one_column && options.header.is_none();
         for titles in 1..=if may_have_title { TITLES_MAX as u64 } else { 0 } {
-            let mut other_notes = Vec::new();
             let skip_lines = skip_lines + titles;
-            let other = dialect::separated(sample, skip_lines, separator, ending, &mut other_notes);
-            let Some(other) = other else { continue };
+            let Some(other) = FirstFile { skip_lines, ..first }.separated() else { continue };
             let records = Records::new(sample, &other.dialect, skip_lines);
             if find(records, sample, options).is_some() {
                 self.lines += titles;
-                notes.append(&mut other_notes);
                 return other;
             }
         }
-        notes.append(&mut own_notes);
         found
     }
 

@@ -6,8 +6,7 @@ use job::error::Error;
 use sources::Preset;
 
 use super::{
-    COLUMNS_MAX, SniffOptions, Sniffed, SniffedColumn, add_constants, ddl, header, overrule,
-    row_size, too_wide,
+    COLUMNS_MAX, SniffOptions, Sniffed, SniffedColumn, completed, header, row_size, too_wide,
 };
 
 /// Characters of a VARCHAR that is guessed.
@@ -50,11 +49,7 @@ pub(super) fn sniff(kind: Kind, options: &SniffOptions) -> Result<Sniffed, Error
         ..Sniffed::default()
     };
     name_columns(&mut sniffed, options);
-    add_constants(&mut sniffed, options)?;
-    overrule(&mut sniffed, &options.wanted)?;
-    row_size::check(&sniffed.columns)?;
-    sniffed.ddl = ddl::create_table(&options.table, &sniffed, options.wanted.collation.as_deref());
-    Ok(sniffed)
+    completed(sniffed, options)
 }
 
 /// The columns, with texts that are no VARCHAR where a row has no room for all of these.

@@ -25,7 +25,7 @@ mod scan;
 mod statement;
 mod window;
 
-pub use reader::{SqlOptions, SqlReader};
+pub use reader::{SqlOptions, SqlReader, StrayLines};
 pub use run::{Handback, RowRun, RunPlace, RunStatement};
 pub use scan::run_reader;
 pub use statement::Statement;

@@ -70,6 +70,16 @@ pub struct Tuned {
     pub notes: Vec<String>,
 }
 
+/// The journal of a server is taken, and nothing is set yet.
+struct Entered {
+    tuned: Tuned,
+    /// Held by those who count on settings.
+    users: File,
+    session: Session,
+    /// The changes so far.
+    entry: Entry,
+}
+
 impl Tuned {
     /// Sets the variables that the wish allows. Variables that the server refuses to change stay as
     /// they are, with a note.
@@ -77,7 +87,7 @@ impl Tuned {
     /// Errors: no connection; nothing can be written down; the connection is lost. What was set is put back
     /// then, or the error says that it is not.
     pub fn begin(connect: &ConnectOptions, wish: &Wish<'_>) -> Result<Tuned> {
-        let (mut tuned, users, mut session, mut entry) =
+        let Entered { mut tuned, users, mut session, mut entry } =
             Tuned::enter(connect, wish.state_dir, wish.what)?;
         if let Some(stranger) = taken(&mut session, &entry)? {
             tuned.is_refused = true;
@@ -103,10 +113,7 @@ impl Tuned {
             return Err(Error::Option(told.join("; ")));
         }
         tuned.is_refused = !new.is_empty() && entry.changes.is_empty();
-        tuned.changes = entry.changes;
-        tuned.session = Some(session);
-        tuned.locked = None;
-        Ok(tuned)
+        Ok(tuned.begun(session, entry))
     }
 
     /// Sets the variables by which a server writes out its changed pages at once
@@ -115,7 +122,8 @@ impl Tuned {
     /// Errors: no connection; nothing can be written down; a right that is missing; a load from elsewhere that
     /// has set variables of this server. Nothing stays set then.
     pub fn flush(connect: &ConnectOptions, state_dir: &Path) -> Result<Tuned> {
-        let (mut tuned, users, mut session, mut entry) = Tuned::enter(connect, state_dir, FLUSH)?;
+        let Entered { mut tuned, users, mut session, mut entry } =
+            Tuned::enter(connect, state_dir, FLUSH)?;
         if let Some(stranger) = taken(&mut session, &entry)? {
             return Err(Error::Option(format!(
                 "a checkpoint needs variables of the server that connection {stranger}, from another machine or \
@@ -131,19 +139,19 @@ impl Tuned {
             session.exec(&variable.statement(&change.set))?;
             disk::failpoint::hit(&format!("tune.set.{}", number + 1));
         }
-        tuned.changes = entry.changes;
-        tuned.session = Some(session);
-        tuned.locked = None;
-        Ok(tuned)
+        Ok(tuned.begun(session, entry))
     }
 
-    /// Takes the journal of a server, and puts back what killed loads have left. Gives what is to be
-    /// held by users, a session and the entry so far.
-    fn enter(
-        connect: &ConnectOptions,
-        state_dir: &Path,
-        what: &str,
-    ) -> Result<(Tuned, File, Session, Entry)> {
+    /// All variables are set.
+    fn begun(mut self, session: Session, entry: Entry) -> Tuned {
+        self.changes = entry.changes;
+        self.session = Some(session);
+        self.locked = None;
+        self
+    }
+
+    /// Takes the journal of a server, and puts back what killed loads have left.
+    fn enter(connect: &ConnectOptions, state_dir: &Path, what: &str) -> Result<Entered> {
         let mut session = Session::connect(connect)?;
         let server = Identity::read(&mut session)?;
         let journal = Journal::open(state_dir, &server)?;
@@ -174,7 +182,7 @@ impl Tuned {
             is_refused: false,
             notes,
         };
-        Ok((tuned, users, session, entry))
+        Ok(Entered { tuned, users, session, entry })
     }
 
     /// Writes down what is about to be set. From here on all of it is put back, whatever happens.

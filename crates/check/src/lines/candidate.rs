@@ -108,7 +108,7 @@ pub(super) fn bad_among(candidates: &[Candidate], entities: &Entities) -> Vec<bo
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use job::position::Position;
+    use job::position::{Position, RefusedRow};
 
     use super::*;
 
@@ -126,16 +126,9 @@ mod tests {
         };
         let rows = keys.into_iter().enumerate().filter(|(_, key)| !key.is_empty()).map(row);
         let position = Position { file: "in.csv".into(), line, offset: None, part: None };
-        let reject = Reject {
-            position,
-            field: None,
-            column: None,
-            value: None,
-            reason: String::new(),
-            class: String::new(),
-            also: Vec::new(),
-            raw: Vec::new(),
-        };
+        let (field, column, value, reason) = (None, None, None, String::new());
+        let row = RefusedRow { position, field, column, value, reason };
+        let reject = Reject { row, class: String::new(), also: Vec::new(), raw: Vec::new() };
         Candidate { at: at(line), rows: rows.collect(), reject }
     }
 

@@ -50,7 +50,8 @@ pub(super) struct Seat<'a> {
 
 impl<'a> Seat<'a> {
     pub(super) fn new(
-        (number, table): (usize, &'a LineTable),
+        number: usize,
+        table: &'a LineTable,
         check: &LinesCheck<'a>,
         lines: &Lines,
         keys: &Keys<'_>,
@@ -129,11 +130,7 @@ impl<'a> Seat<'a> {
     }
 
     /// True if the line has a row here.
-    pub(super) fn has_row(
-        &mut self,
-        (rows, index): (TextRows<'_>, usize),
-        keys: &Keys<'_>,
-    ) -> bool {
+    pub(super) fn has_row(&mut self, rows: TextRows<'_>, index: usize, keys: &Keys<'_>) -> bool {
         !keys.has_no_row(self.number) && self.row.of(rows, index, LineOrigin::default()).is_some()
     }
 
@@ -146,7 +143,8 @@ impl<'a> Seat<'a> {
     /// All that is wrong with the values of its row.
     pub(super) fn judge(
         &mut self,
-        (rows, index): (TextRows<'_>, usize),
+        rows: TextRows<'_>,
+        index: usize,
         origin: LineOrigin<'_>,
         keys: &Keys<'_>,
         faults: &mut Faults,
@@ -168,7 +166,8 @@ impl<'a> Seat<'a> {
     /// Reports references of its row to missing rows.
     pub(super) fn look_up(
         &mut self,
-        (rows, index): (TextRows<'_>, usize),
+        rows: TextRows<'_>,
+        index: usize,
         lines: &Lines,
         keys: &Keys<'_>,
         faults: &mut Faults,
@@ -196,7 +195,8 @@ impl<'a> Seat<'a> {
     /// The key of the line's entity, if that is not known yet, and a digest of what the line says of it.
     pub(super) fn digest<'k>(
         &mut self,
-        (rows, index): (TextRows<'_>, usize),
+        rows: TextRows<'_>,
+        index: usize,
         keys: &'k Keys<'_>,
         digester: &mut Digester,
     ) -> Option<(&'k [u8], u64)> {

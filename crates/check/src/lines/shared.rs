@@ -8,6 +8,7 @@ use encode::reading::Reading;
 use encode::rejects::Reject;
 use face::option::MEMORY;
 use job::error::Error;
+use job::pool;
 use job::stop::Stop;
 use server::Session;
 
@@ -70,7 +71,7 @@ impl Shared<'_> {
 
     pub(super) fn refuse(&self, line: BadLine) {
         self.bad_bytes.fetch_add(bytes(&line.reject), Ordering::Relaxed);
-        self.bad.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        pool::lock(&self.bad).push(line);
         if self.is_enough() {
             self.reading.pause();
         }
@@ -78,7 +79,7 @@ impl Shared<'_> {
 
     /// True if more lines are bad than are tolerated, or than there is room for: no more are read.
     pub(super) fn is_enough(&self) -> bool {
-        let bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner);
+        let bad = pool::lock(&self.bad);
         let is_full = || self.bad_bytes.load(Ordering::Relaxed) > self.gathered_max();
         bad.len() as u64 > self.check.options.rows.rejects_max || self.check.ends_early && is_full()
     }
@@ -100,7 +101,7 @@ impl Shared<'_> {
                 continue;
             }
             self.candidate_bytes.fetch_add(bytes(&candidate.reject), Ordering::Relaxed);
-            let mut kept = self.candidates.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = pool::lock(&self.candidates);
             kept.push(candidate);
             // Bad lines are decided of before they fill the room of all.
             let is_full = self.check.ends_early

@@ -12,7 +12,7 @@ use encode::rejects::Also;
 use face::option::DDL;
 use job::error::Error;
 use job::options::{LoadOptions, Mode};
-use schema::{Column, Table, TableName};
+use schema::{Column, Table};
 use server::learn::{self, CollationCache};
 use server::{Row, ServerFacts, Session, catalog};
 use sources::Formats;
@@ -58,7 +58,7 @@ impl LineTable {
         options: &LoadOptions,
         mapping: &Arc<Mapping>,
     ) -> Result<LineTable, Error> {
-        let name = TableName::new(&options.database, &options.table);
+        let name = options.target();
         let table = match catalog::read(session, &name) {
             Err(server::Error::NoTable(name)) => {
                 return Err(Error::Usage(format!(

@@ -61,7 +61,7 @@ impl<'a> Worker<'a> {
         let (check, lines) = (shared.check, &shared.lines);
         let keys = Keys::new(check, lines)?;
         let tables = check.tables.iter().enumerate();
-        let seats = tables.map(|table| Seat::new(table, check, lines, &keys));
+        let seats = tables.map(|(number, table)| Seat::new(number, table, check, lines, &keys));
         let seats = seats.collect::<sources::Result<Vec<Seat<'_>>>>()?;
         Ok(Worker {
             shared,
@@ -124,7 +124,7 @@ impl<'a> Worker<'a> {
         }
         if !self.faults.has_of_line() {
             for seat in &mut self.seats {
-                seat.look_up((rows, index), &self.shared.lines, &self.keys, &mut self.faults);
+                seat.look_up(rows, index, &self.shared.lines, &self.keys, &mut self.faults);
             }
             self.look_around(text, line.place());
         }
@@ -142,8 +142,7 @@ impl<'a> Worker<'a> {
             return self.refuse(line);
         }
         for (seat, has_rows) in self.seats.iter_mut().zip(&self.shared.has_rows) {
-            if !has_rows.load(Ordering::Relaxed)
-                && seat.has_row((line.rows, line.index), &self.keys)
+            if !has_rows.load(Ordering::Relaxed) && seat.has_row(line.rows, line.index, &self.keys)
             {
                 has_rows.store(true, Ordering::Relaxed);
             }
@@ -181,7 +180,7 @@ impl<'a> Worker<'a> {
         let number = if self.has_line_numbers { line.here.place().line } else { 0 };
         let origin = LineOrigin { file_name: file_name.as_encoded_bytes(), line: number };
         for seat in &mut self.seats {
-            seat.judge((line.rows, line.index), origin, &self.keys, &mut self.faults);
+            seat.judge(line.rows, line.index, origin, &self.keys, &mut self.faults);
         }
     }
 
@@ -229,7 +228,7 @@ impl<'a> Worker<'a> {
     fn compare(&mut self, rows: TextRows<'_>, index: usize) {
         let Worker { shared, seats, keys, faults, digester, .. } = self;
         for (number, seat) in seats.iter_mut().enumerate() {
-            if let Some((key, digest)) = seat.digest((rows, index), keys, digester) {
+            if let Some((key, digest)) = seat.digest(rows, index, keys, digester) {
                 let first = shared.check.firsts.get(&number).and_then(|of| of.get(key));
                 if first.is_some_and(|first| *first != digest) {
                     faults.push(None, says_else(seat.table.name()));

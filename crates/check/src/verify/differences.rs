@@ -21,16 +21,24 @@ const ROWS_MAX: u64 = 1 << 18;
 /// Rows of each kind that the report has.
 const ROWS_TOLD: usize = 20;
 
-/// Finds the rows of the parts that differ, as many as there is room for, and writes them down. The session
-/// shows the table.
+/// The rows of the table, as a session shows them.
+pub(crate) struct ShownRows<'a> {
+    pub(crate) session: &'a mut Session,
+    pub(crate) rows: &'a mut TableRows,
+    /// Reads all of them.
+    pub(crate) statement: &'a str,
+}
+
+/// Finds the rows of the parts that differ, as many as there is room for, and writes them down.
 pub(crate) fn find(
     columns: &Columns,
     options: &LoadOptions,
     differing: &[(usize, u64)],
     source: &mut dyn Source,
-    (session, rows, statement): (&mut Session, &mut TableRows, &str),
+    shown: ShownRows<'_>,
     report: &mut VerifyReport,
 ) -> Result<(), Error> {
+    let ShownRows { session, rows, statement } = shown;
     let mut there = There::new(differing);
     report.are_all_told = there.parts.len() == differing.len();
     let mut bytes = RowBytes::default();

@@ -1,9 +1,10 @@
 //! The reading of the input: its digest.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use encode::reading::{Reading, Sink};
 use job::memory::Memory;
+use job::pool;
 use job::progress::{Progress, Stage};
 use job::stop::Stop;
 use server::Interrupt;
@@ -38,7 +39,7 @@ pub(crate) fn count(
         Ok(Worker { rows, bytes, own: Counted::default(), all: &all })
     };
     pass::by_many("thread.compare", &reading, memory, &[], worker)?;
-    Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(pool::into_inner(all))
 }
 
 struct Worker<'a> {
@@ -62,7 +63,7 @@ impl Sink for Worker<'_> {
 
     fn hand_on(&mut self) -> Result<(), Stop> {
         let own = std::mem::take(&mut self.own);
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = pool::lock(self.all);
         all.digest.add_all(&own.digest);
         all.refused += own.refused;
         all.numbered += own.numbered;

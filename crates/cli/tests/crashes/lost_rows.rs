@@ -120,11 +120,11 @@ fn a_batch_that_gets_lost_fails_a_replay_on_every_way() {
 }
 
 #[test]
-fn a_lane_that_panics_fails_the_replay() {
+fn a_connection_that_panics_fails_the_replay() {
     let Some(mut scene) = Scene::new() else { return };
-    let outcome = run(scene.replay(REPLAYS[0]).env("INRUSH_FAILPOINT", "lane.0=panic"));
-    outcome.refused(1, &["dump.sql, line 4", "an internal error", "the failpoint lane.0"]);
-    scene.is_as_before("lane");
+    let outcome = run(scene.replay(REPLAYS[0]).env("INRUSH_FAILPOINT", "chunk.0=panic"));
+    outcome.refused(1, &["dump.sql, line 4", "an internal error", "the failpoint chunk.0"]);
+    scene.is_as_before("connection");
     let outcome = run(&mut scene.replay(REPLAYS[0]));
     scene.is_new(&outcome);
 }

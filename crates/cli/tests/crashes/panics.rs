@@ -71,26 +71,26 @@ const THREADS: [(&str, LoadKind, End); 45] = [
     ("thread.rows", LoadKind::Skipping, ITSELF),
     ("thread.collect", LoadKind::Skipping, ITSELF),
     ("thread.groups", LoadKind::Skipping, ITSELF),
-    ("thread.lane", LoadKind::Stream, ITSELF),
+    ("thread.connection", LoadKind::Stream, ITSELF),
     ("batch.0", LoadKind::Stream, ITSELF),
     ("thread.mover", LoadKind::Stream, Fails("the renaming thread has ended")),
     ("thread.controller", LoadKind::Stream, Goes),
     ("thread.gauge", LoadKind::Stream, Goes),
     ("thread.sort", LoadKind::Sorted, ITSELF),
     ("thread.merge", LoadKind::Sorted, Fails("the merging thread has ended")),
-    ("thread.lane", LoadKind::Sorted, ITSELF),
-    ("thread.lane", LoadKind::Insert, ITSELF),
+    ("thread.connection", LoadKind::Sorted, ITSELF),
+    ("thread.connection", LoadKind::Insert, ITSELF),
     ("batch.0", LoadKind::Insert, ITSELF),
     ("thread.gauge", LoadKind::Insert, Goes),
     ("thread.second", LoadKind::Whole, ITSELF),
     ("thread.run", LoadKind::Rows, ITSELF),
     ("thread.rows", LoadKind::Rows, Goes),
     ("thread.verify", LoadKind::Rows, Goes),
-    ("thread.run", LoadKind::Lanes, ITSELF),
-    ("thread.lane", LoadKind::Lanes, ITSELF),
-    ("lane.0", LoadKind::Lanes, ITSELF),
-    ("thread.controller", LoadKind::Lanes, Goes),
-    ("thread.progress", LoadKind::Lanes, Goes),
+    ("thread.run", LoadKind::Connections, ITSELF),
+    ("thread.connection", LoadKind::Connections, ITSELF),
+    ("chunk.0", LoadKind::Connections, ITSELF),
+    ("thread.controller", LoadKind::Connections, Goes),
+    ("thread.progress", LoadKind::Connections, Goes),
     ("batch.0", LoadKind::Serial, ITSELF),
     ("thread.progress", LoadKind::Serial, Goes),
 ];
@@ -274,7 +274,7 @@ fn a_panic_in_a_thread_that_sends_rows_ends_the_load_or_nothing() {
 
 #[test]
 fn a_panic_in_a_thread_of_a_replay_ends_it_or_nothing() {
-    all_of(&THREADS, &[LoadKind::Rows, LoadKind::Lanes, LoadKind::Serial]);
+    all_of(&THREADS, &[LoadKind::Rows, LoadKind::Connections, LoadKind::Serial]);
 }
 
 #[test]

@@ -306,10 +306,10 @@ fn one_transaction_survives_power_cuts() {
 }
 
 #[test]
-fn rows_added_portion_by_portion_survive_power_cuts() {
+fn rows_added_chunk_by_chunk_survive_power_cuts() {
     let arguments = &["--mode", "append", "--path", "insert"];
     let promise = Promise::Continues;
-    cuts_power(&Method { name: "portions", arguments, tables: &["t"], adds: true, promise });
+    cuts_power(&Method { name: "chunks", arguments, tables: &["t"], adds: true, promise });
 }
 
 #[test]

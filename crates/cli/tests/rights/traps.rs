@@ -229,23 +229,17 @@ fn a_table_that_turns_into_a_view_meanwhile_is_neither_read_nor_written_to() {
         (
             KEYED,
             "load FILE --into DB.t --mode append --path stream",
-            &["inspect.end", "ledger.created", "portion.0.read", "portion.0.loaded"],
+            &["inspect.end", "ledger.created", "chunk.0.read", "chunk.0.loaded"],
         ),
         (
             KEYED,
             "load FILE --into DB.t --mode append --path insert --atomic",
-            &["inspect.end", "portion.0.read", "portion.0.loaded"],
+            &["inspect.end", "chunk.0.read", "chunk.0.loaded"],
         ),
         (
             KEYED,
             "load FILE --into DB.t --mode replace --path insert",
-            &[
-                "inspect.end",
-                "portion.0.read",
-                "portion.0.loaded",
-                "publish.begin",
-                "publish.swapped",
-            ],
+            &["inspect.end", "chunk.0.read", "chunk.0.loaded", "publish.begin", "publish.swapped"],
         ),
         (KEYED, "load FILE --into DB.t --path stream", &["inspect.end", "publish.swapped"]),
     ];

@@ -53,7 +53,8 @@ impl OldFile {
     ///
     /// Errors: rows that are stored otherwise than new ones; a file that breaks a rule of the format.
     pub(super) fn open(
-        (exported, files): (&ExportedFile, usize),
+        exported: &ExportedFile,
+        files: usize,
         like: Like<'_>,
         bounds: Bounds<'_>,
         progress: &dyn Progress,
@@ -87,7 +88,7 @@ impl OldFile {
                 Some(layout) => layout.node_shape(shape),
                 None => shape.to_node(),
             };
-            indexes.push(OldIndex::read(&space, (root, node), &keys, (pages, files))?);
+            indexes.push(OldIndex::read(&space, root, node, &keys, pages, files)?);
         }
         let rows = report.indexes.first().map_or(0, |clustered| clustered.records());
         let next_auto_increment = old.autoinc;

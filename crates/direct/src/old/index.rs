@@ -41,9 +41,11 @@ impl OldIndex {
     /// many the file has, which is one of `files`.
     pub(crate) fn read(
         source: &dyn PageSource,
-        (root, node): (PageNo, RecordShape),
+        root: PageNo,
+        node: RecordShape,
         keys: &OldKeys<'_>,
-        (pages, files): (u32, usize),
+        pages: u32,
+        files: usize,
     ) -> Result<OldIndex, Error> {
         let mut index = OldIndex { leaves: Vec::new(), marks: Vec::new() };
         let (mut step, mut mark_bytes, mut key) = (1, 0, OldKey::default());

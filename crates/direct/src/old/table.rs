@@ -74,7 +74,7 @@ impl OldTable {
         progress: &dyn Progress,
     ) -> Result<OldTable, Error> {
         let count = export.files.len();
-        let open = |exported| OldFile::open((exported, count), like, bounds, progress);
+        let open = |exported| OldFile::open(exported, count, like, bounds, progress);
         let files = export.files.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let next = files.iter().map(|file| file.next_auto_increment).max().unwrap_or(0);
         let mut table = OldTable { files, partition, next_auto_increment: next, row_id_max: 0 };

@@ -1,10 +1,10 @@
 //! Entities that lines have, gathered by many workers.
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
-use job::pool::lock;
+use job::pool::{into_inner, lock};
 
 use super::LinePlace;
 use super::key_table::{KeyHash, KeyTable};
@@ -158,8 +158,7 @@ impl Gathering {
     pub fn finish(self) -> Entities {
         let (mut tables, mut parts) = (Vec::new(), Vec::new());
         for part in self.parts {
-            let Part { keys, said, last, others } =
-                part.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let Part { keys, said, last, others } = into_inner(part);
             tables.push(keys);
             parts.push(PartSaid { said, last, others });
         }

@@ -14,7 +14,7 @@ use crate::source::{PageSource, ReadError, page_buffer, read_page};
 /// True if the clustered index of a file with this description was altered instantly.
 pub fn is_altered(source: &dyn PageSource, old: &Cfg) -> Result<bool, ReadError> {
     let Some(index) = old.indexes.first().filter(|_| old.mysql.is_none()) else {
-        return Ok(old.is_altered());
+        return Ok(old.has_row_versions());
     };
     let mut page = page_buffer();
     read_page(source, index.root, &mut page)?;

@@ -13,9 +13,10 @@ use crate::page_kind::PageKind;
 use crate::source::{PageSource, ReadError, page_buffer, read_page};
 use crate::verify::records::RecordBuffers;
 use crate::verify::rules::TableRules;
+use crate::verify::siblings::{self, LastRecord};
 use crate::verify::summary::PageSummary;
 use crate::verify::worker::Findings;
-use crate::verify::{Context, Verifier, Writer, page, siblings};
+use crate::verify::{Context, Verifier, Writer, page};
 
 /// Verifies pages of a table whose file is not complete yet.
 #[derive(Clone)]
@@ -44,7 +45,7 @@ enum Side {
     /// The page is `right` itself.
     Right,
     /// The page comes before `right`: its number, and the origin of its last record.
-    Left { page_no: u32, last: usize },
+    Left { page_no: u32, origin: usize },
 }
 
 /// Pages that wait for a neighbour.
@@ -97,9 +98,10 @@ impl EarlyWorker {
             let page_no = first.0 + index as u32;
             *summary = match page::check_unowned(&self.rules, page_no, page, &mut self.scratch) {
                 Ok(Some(checked)) => {
-                    if let Some((_, last)) = checked.chain.and_then(|chain| chain.ends) {
+                    if let Some((_, origin)) = checked.chain.and_then(|chain| chain.ends) {
                         let before = index.checked_sub(1).map(|before| &pages[before]);
-                        self.check_neighbours((page_no, page, last), before, pages.get(index + 1));
+                        let last = LastRecord { page_no, page, origin };
+                        self.check_neighbours(last, before, pages.get(index + 1));
                     }
                     self.found.has_old_records |=
                         checked.summary.kind == PageKind::Index && checked.chain.is_none();
@@ -121,17 +123,18 @@ impl EarlyWorker {
         self.found
     }
 
-    fn compare(&mut self, left: (u32, &PageBytes, usize), right: &PageBytes) {
+    fn compare(&mut self, left: LastRecord<'_>, right: &PageBytes) {
         let broken = siblings::compare(&self.rules, &mut self.scratch, left, right);
         self.found.violations.push_all(broken);
     }
 
     fn check_neighbours(
         &mut self,
-        (page_no, page, last): (u32, &PageBytes, usize),
+        last: LastRecord<'_>,
         before: Option<&PageBytes>,
         after: Option<&PageBytes>,
     ) {
+        let LastRecord { page_no, page, origin } = last;
         let (prev, next) = (fil_header(page).prev.get(), fil_header(page).next.get());
         let names_this = |before: &PageBytes| fil_header(before).next.get() == page_no;
         if prev != FIL_NULL && !before.is_some_and(names_this) {
@@ -140,11 +143,9 @@ impl EarlyWorker {
         }
         match after {
             _ if next == FIL_NULL => {}
-            Some(after) if next == page_no + 1 => {
-                self.compare((page_no, page, last), after);
-            }
+            Some(after) if next == page_no + 1 => self.compare(last, after),
             _ => {
-                let (side, page) = (Side::Left { page_no, last }, Box::new(*page));
+                let (side, page) = (Side::Left { page_no, origin }, Box::new(*page));
                 self.edges.push(Edge { right: next, side, page });
             }
         }
@@ -160,11 +161,11 @@ impl Edges {
                 continue;
             };
             match (&edge.side, &other.side) {
-                (Side::Left { page_no, last }, Side::Right) => {
-                    worker.compare((*page_no, &edge.page, *last), &other.page);
+                (&Side::Left { page_no, origin }, Side::Right) => {
+                    worker.compare(LastRecord { page_no, page: &edge.page, origin }, &other.page);
                 }
-                (Side::Right, Side::Left { page_no, last }) => {
-                    worker.compare((*page_no, &other.page, *last), &edge.page);
+                (Side::Right, &Side::Left { page_no, origin }) => {
+                    worker.compare(LastRecord { page_no, page: &other.page, origin }, &edge.page);
                 }
                 _ => {
                     self.surplus.push(edge);
@@ -186,11 +187,11 @@ impl Edges {
         let mut worker = early.worker();
         let mut right = page_buffer();
         for edge in self.waiting.into_values().chain(self.surplus) {
-            if let Side::Left { page_no, last } = edge.side
+            if let Side::Left { page_no, origin } = edge.side
                 && edge.right < pages
             {
                 read_page(source, edge.right, &mut right)?;
-                worker.compare((page_no, &edge.page, last), &right);
+                worker.compare(LastRecord { page_no, page: &edge.page, origin }, &right);
             }
         }
         Ok(worker.into_findings())

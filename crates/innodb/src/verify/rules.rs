@@ -112,7 +112,7 @@ impl TableRules {
         // Only the `.cfg` says it of a table of MySQL.
         let is_altered = match self.format {
             SpaceFormat::MariaDb => root.page_type == page_type::INSTANT,
-            SpaceFormat::MySql => known.is_none_or(|(cfg, _)| cfg.is_altered()),
+            SpaceFormat::MySql => known.is_none_or(|(cfg, _)| cfg.has_row_versions()),
         };
         let mut rules = IndexRules {
             format: self.format,
@@ -129,7 +129,7 @@ impl TableRules {
             node: None,
         };
         let Some((cfg, known)) = known else { return rules };
-        let shape = self.readable_shape(cfg, known, (root.page_type, rules.is_altered));
+        let shape = self.readable_shape(cfg, known, &rules);
         let Some(mut shape) = shape else { return rules };
         if self.writer == Writer::Server {
             // Nobody but us reads the records of a server's own file here.
@@ -150,11 +150,12 @@ impl TableRules {
         &mut self,
         cfg: &Cfg,
         index: &CfgIndex,
-        (root_type, is_altered): (u16, bool),
+        rules: &IndexRules,
     ) -> Option<RecordShape> {
-        let why = if is_altered {
+        let why = if rules.is_altered {
             "the table was altered with ALGORITHM=INSTANT".to_owned()
-        } else if index.type_bits & index_type::SPATIAL != 0 || root_type == page_type::RTREE {
+        } else if index.type_bits & index_type::SPATIAL != 0 || rules.root_type == page_type::RTREE
+        {
             "it is SPATIAL".to_owned()
         } else {
             match RecordShape::leaf(cfg, index) {

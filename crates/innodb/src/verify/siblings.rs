@@ -7,14 +7,23 @@ use crate::verify::records::RecordBuffers;
 use crate::verify::rules::TableRules;
 use crate::verify::tree::Origins;
 
-/// Compares the last record of a page, at byte `last`, with the first of `right`, the page that it
-/// names as its right sibling. One that is none is reported with the links.
+/// The last record of a page.
+#[derive(Clone, Copy)]
+pub(crate) struct LastRecord<'a> {
+    pub(crate) page_no: u32,
+    pub(crate) page: &'a PageBytes,
+    pub(crate) origin: usize,
+}
+
+/// Compares a record with the first of `right`, the page that its own one names as its right sibling. One that is
+/// none is reported with the links.
 pub(crate) fn compare(
     rules: &TableRules,
     scratch: &mut RecordBuffers,
-    (page_no, page, last): (u32, &PageBytes, usize),
+    last: LastRecord<'_>,
     right: &PageBytes,
 ) -> Option<Corrupt> {
+    let LastRecord { page_no, page, origin: at } = last;
     let header = index_header(page);
     let index = &rules.indexes[rules.index_by_id(header.index_id.get())?];
     let plan = if header.level.get() == 0 { &index.leaf } else { &index.node };
@@ -24,8 +33,8 @@ pub(crate) fn compare(
         && (their.index_id, their.level) == (header.index_id, header.level);
     let origin = Origins::first(right).filter(|_| is_sibling)?;
     let (rule, seen) =
-        scratch.compare_across(index, plan, rules.writer, (page, last), (right, origin))?;
+        scratch.compare_across(index, plan, rules.writer, (page, at), (right, origin))?;
     let next = fil_header(page).next.get();
     let seen = format!("last record {seen} the first of page {next}, its right sibling");
-    Some(Corrupt::at(page_no, last, rule, seen, "keys that ascend"))
+    Some(Corrupt::at(page_no, at, rule, seen, "keys that ascend"))
 }

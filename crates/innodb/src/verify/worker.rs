@@ -9,7 +9,7 @@ use crate::verify::corrupt::Violations;
 use crate::verify::off_page::Reference;
 use crate::verify::page;
 use crate::verify::records::{Chain, RecordBuffers};
-use crate::verify::siblings;
+use crate::verify::siblings::{self, LastRecord};
 use crate::verify::summary::PageSummary;
 
 /// One thread's share of the pages.
@@ -130,7 +130,7 @@ impl<'a> Worker<'a> {
         let next = fil_header(page).next.get();
         // A sibling that is not there is reported with the links.
         let is_there = next != FIL_NULL && next < self.verifier.map.pages;
-        let Some((_, last)) = chain.ends.filter(|_| is_there) else { return Ok(()) };
+        let Some((_, origin)) = chain.ends.filter(|_| is_there) else { return Ok(()) };
         let next_page = match following {
             Some(following) if next == page_no + 1 => following,
             _ => {
@@ -139,7 +139,8 @@ impl<'a> Worker<'a> {
             }
         };
         let rules = &self.verifier.rules;
-        let broken = siblings::compare(rules, &mut self.scratch, (page_no, page, last), next_page);
+        let last = LastRecord { page_no, page, origin };
+        let broken = siblings::compare(rules, &mut self.scratch, last, next_page);
         self.found.violations.push_all(broken);
         Ok(())
     }

@@ -41,6 +41,11 @@ impl Error {
         }
     }
 
+    /// True if rows may have been added to a table, and a ledger lists them.
+    pub(crate) fn keeps_ledger(&self) -> bool {
+        matches!(self, Error::Appended { .. }) || self.cause().is_some_and(Error::keeps_ledger)
+    }
+
     /// The error that this error adds words to.
     fn cause(&self) -> Option<&Error> {
         match self {

@@ -44,8 +44,10 @@ impl MinMemory {
     /// threads. If it is above `given_bytes`, a smaller one may exist: with more memory come more
     /// threads.
     pub fn of_sorting(
-        (indexes, runs_min): (usize, impl Fn(usize) -> usize),
-        (threads, reading_bytes): (usize, u64),
+        indexes: usize,
+        runs_min: impl Fn(usize) -> usize,
+        threads: usize,
+        reading_bytes: u64,
         given_bytes: u64,
     ) -> MinMemory {
         let fits = |bytes: u64| {
@@ -103,13 +105,13 @@ mod tests {
     fn what_is_said_to_be_the_least_does() {
         for (runs, threads) in [(1 << 20, 1), (9 << 20, 2), (200 << 20, 16)] {
             let needs = |used: usize| runs * used.max(2) / 2;
-            let least = MinMemory::of_sorting((7, needs), (threads, 0), 0);
+            let least = MinMemory::of_sorting(7, needs, threads, 0, 0);
             let memory = Memory::split(least.bytes, threads).unwrap();
             assert!(needs(memory.threads) <= memory.run_bytes, "{least:?}: {memory:?}");
             let less = Memory::split(least.bytes - STEP_BYTES, threads);
             assert!(less.is_err() || needs(less.unwrap().threads) > runs / 2);
         }
-        assert_eq!(MinMemory::of_sorting((1, |_| 1 << 20), (1, 0), 64 << 20), MinMemory::of_any(0));
+        assert_eq!(MinMemory::of_sorting(1, |_| 1 << 20, 1, 0, 64 << 20), MinMemory::of_any(0));
     }
 
     #[test]

@@ -204,7 +204,7 @@ const MANY: u64 = 6000;
 const SMALL: usize = 64 << 10;
 
 #[test]
-fn portions_are_within_what_an_engine_takes_and_all_rows_at_once_are_refused() {
+fn chunks_are_within_what_an_engine_takes_and_all_rows_at_once_are_refused() {
     let folder = folder();
     let small = [
         Engine::Galera { bytes: SMALL },

@@ -334,10 +334,9 @@ impl Conductor<'_, '_> {
         self.has_rows(table);
         let mut changes = Changes::default();
         let options = self.shared.options;
-        let done =
-            whole(&mut self.sessions.dump, (&hold, &sent), in_transaction, |session, done| {
-                changes.take(session, done, line, options)
-            });
+        let done = whole(&mut self.sessions.dump, &hold, &sent, in_transaction, |session, done| {
+            changes.take(session, done, line, options)
+        });
         let sent = done.map(|done| {
             let rows = serial::count(&done, head.verb);
             self.shared.watch.add_rows(rows);
@@ -354,7 +353,8 @@ impl Conductor<'_, '_> {
 /// Runs an INSERT in a transaction that holds its table; `judge` sees the answer before the COMMIT.
 fn whole(
     session: &mut Session,
-    (hold, sent): (&[u8], &[u8]),
+    hold: &[u8],
+    sent: &[u8],
     in_transaction: bool,
     judge: impl FnOnce(&mut Session, &Done) -> Result<(), Error>,
 ) -> Result<Done, Error> {

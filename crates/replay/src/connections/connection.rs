@@ -1,10 +1,11 @@
 //! One connection at work: a chunk of rows in, a transaction out.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use job::pool;
 use job::tally::Tally;
 use load::failpoint;
 use send::connections::{ConnectionSet, ConnectionWork};
@@ -72,13 +73,13 @@ impl<'a, S: Source> Chunks<'a, S> {
 
     fn note(&self, changes: Changes) {
         if changes.count > 0 {
-            let mut all = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = pool::lock(&self.changes);
             all.join(changes, self.filling.options);
         }
     }
 
     fn next(&self, chunk: &mut Chunk) -> Result<bool, Stopped> {
-        let mut feed = self.feed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut feed = pool::lock(&self.feed);
         if self.connections.is_stopped() {
             return Err(Stopped::Abandoned);
         }
@@ -117,7 +118,7 @@ impl<S: Source> ConnectionWork for StatementConnection<'_, '_, S> {
         if !chunks.next(&mut chunk)? {
             return Ok(false);
         }
-        failpoint::hit(&format!("lane.{}", chunk.ordinal));
+        failpoint::hit(&format!("chunk.{}", chunk.ordinal));
         let (rows, changes) = self.send(&chunk, &permit)?;
         chunks.note(changes);
         chunks.tally.done(rows);
@@ -133,7 +134,7 @@ impl<S: Source> ConnectionWork for StatementConnection<'_, '_, S> {
         let Some(Connection { session, number: Some(number), .. }) = self.connection else {
             return;
         };
-        let mut open = self.chunks.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = pool::lock(&self.chunks.open);
         open.insert(number, session);
     }
 }
@@ -169,7 +170,7 @@ impl<'l, 'a, S: Source> StatementConnection<'l, 'a, S> {
                     spans
                 }
             };
-            let sent = connection.transaction(filling, (gate, chunk), spans, statement_bytes_max);
+            let sent = connection.transaction(filling, gate, chunk, spans, statement_bytes_max);
             let error = match sent {
                 Ok(sent) => return Ok(sent),
                 Err(Stopped::Failed(crate::Error::Server(error))) => error,
@@ -226,7 +227,8 @@ impl Connection {
     fn transaction(
         &mut self,
         filling: &Filling<'_>,
-        (gate, chunk): (&Gate, &Chunk),
+        gate: &Gate,
+        chunk: &Chunk,
         spans: &Spans,
         statement_bytes_max: usize,
     ) -> Result<(u64, Changes), Stopped> {

@@ -141,20 +141,24 @@ const SHAPE: &str = "(a INT NOT NULL AUTO_INCREMENT PRIMARY KEY, b VARCHAR(60) N
 const WORDS: &str = "INSERT INTO `t` VALUES";
 
 #[test]
-fn lanes_and_serial_make_the_same_table_whatever_the_statements() {
+fn connections_and_serial_make_the_same_table_whatever_the_statements() {
     for (rows, per_statement) in [(3000, 1), (9000, 3), (9000, 4000)] {
         for words in [WORDS, "INSERT IGNORE INTO t (a, `b`, c) VALUES", "REPLACE INTO `t` VALUES"] {
             let Some(mut scene) = Scene::new(SHAPE) else { return };
             let dump = dump(words, rows, per_statement, row);
             let sent = scene.send(dump.as_bytes()).unwrap();
             assert_eq!((sent.rows, sent.way), (rows as u64, "parallel"));
-            let lanes = scene.picture();
+            let connections = scene.picture();
             scene.set("TRUNCATE t");
             let sent = scene.serial(dump.as_bytes()).unwrap();
             assert_eq!((sent.rows, sent.way), (rows as u64, "serial"));
-            assert_eq!(scene.picture(), lanes);
-            assert_eq!(lanes.1, "OK");
-            assert!(lanes.0.contains(&format!("AUTO_INCREMENT={}", rows * 3 - 1)), "{}", lanes.0);
+            assert_eq!(scene.picture(), connections);
+            assert_eq!(connections.1, "OK");
+            assert!(
+                connections.0.contains(&format!("AUTO_INCREMENT={}", rows * 3 - 1)),
+                "{}",
+                connections.0
+            );
         }
     }
 }
@@ -288,7 +292,7 @@ fn rows_of_a_table_that_others_see_go_over_several_connections() {
 }
 
 #[test]
-fn two_lanes_with_one_key_do_not_wait_for_each_other_for_ever() {
+fn two_connections_with_one_key_do_not_wait_for_each_other_for_ever() {
     let Some(mut scene) = Scene::new(SHAPE) else { return };
     scene.is_staging = false;
     scene.sets.insert("innodb_lock_wait_timeout".to_owned());
@@ -396,10 +400,10 @@ fn a_run_that_does_not_go_in_leaves_the_rows_of_earlier_ones() {
     assert!(said.contains("1062"), "{said}");
     assert_eq!(scene.text("SELECT COUNT(*) FROM t", 0), "4000");
     assert_eq!(scene.send(second.as_bytes()).unwrap().rows, 4000);
-    let lanes = scene.picture();
+    let connections = scene.picture();
     scene.set("TRUNCATE t");
     scene.serial((first + &second).as_bytes()).unwrap();
-    assert_eq!(scene.picture(), lanes);
+    assert_eq!(scene.picture(), connections);
     // The dump's session is as it was.
     assert_eq!(
         scene.text("SELECT CONCAT(@@unique_checks=0, @@autocommit=1, @@in_transaction)", 0),

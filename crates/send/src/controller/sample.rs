@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_that_of_all_lanes() {
+    fn the_rate_is_that_of_all_connections() {
         let four = samples(&[2.0, 2.0, 1.0, 3.0], 4.0);
         assert!((four.rate() - 2000.0).abs() < 1e-6);
         assert!((four.cost() - 0.002).abs() < 1e-9);

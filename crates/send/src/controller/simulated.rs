@@ -114,37 +114,45 @@ fn run_observed(
 ) -> (f64, Settled) {
     let mut tuner = Tuner::new(limits);
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    let mut lanes: Vec<Option<SimulatedConnection>> =
+    let mut connections: Vec<Option<SimulatedConnection>> =
         (0..limits.connections_max).map(|_| None).collect();
     let (mut now, mut taken, mut done, mut weather) = (0.0, 0, 0, 0.0f64);
     let mut looked_at = 0.0;
     let time = |now: f64| Duration::from_nanos((now * SECOND as f64) as u64);
     while done < chunks {
-        for lane in 0..lanes.len() {
-            if lanes[lane].is_none() && taken < chunks && tuner.wait(lane, time(now)).is_zero() {
+        for connection in 0..connections.len() {
+            if connections[connection].is_none()
+                && taken < chunks
+                && tuner.wait(connection, time(now)).is_zero()
+            {
                 let begun = tuner.begin(time(now));
                 let statement = (server.statement)(begun.batch.rows as f64);
                 let left = statement * (1.0 + server.noise * dice.normal()).max(0.2);
                 let troubled = dice.uniform()
-                    < server.deadlocks / 1000.0 * lanes.iter().flatten().count() as f64;
-                lanes[lane] = Some(SimulatedConnection { begun, left, troubled });
+                    < server.deadlocks / 1000.0 * connections.iter().flatten().count() as f64;
+                connections[connection] = Some(SimulatedConnection { begun, left, troubled });
                 taken += 1;
             }
         }
-        let active = lanes.iter().flatten().count() as f64;
+        let active = connections.iter().flatten().count() as f64;
         let next_look = looked_at + 1.0;
-        let first = lanes.iter().enumerate().filter_map(|(i, lane)| Some((i, lane.as_ref()?.left)));
+        let first = connections
+            .iter()
+            .enumerate()
+            .filter_map(|(i, connection)| Some((i, connection.as_ref()?.left)));
         let first = first.min_by(|a, b| a.1.total_cmp(&b.1));
         weather = 0.9 * weather + server.weather * 0.44 * dice.normal();
         let curve = server.later.filter(|_| 2 * done > chunks).unwrap_or(server.curve);
         let speed = curve(active.max(1.0)) / active.max(1.0) * weather.exp();
         let ends_at = first.map_or(f64::INFINITY, |(_, left)| now + left / speed);
         // A connection that waits for the rate wakes by itself.
-        let free = (0..lanes.len()).filter(|&lane| lanes[lane].is_none() && taken < chunks);
-        let waits = free.map(|lane| tuner.wait(lane, time(now))).min().unwrap_or(Duration::MAX);
+        let free = (0..connections.len())
+            .filter(|&connection| connections[connection].is_none() && taken < chunks);
+        let waits =
+            free.map(|connection| tuner.wait(connection, time(now))).min().unwrap_or(Duration::MAX);
         let until = ends_at.min(next_look).min(now + waits.as_secs_f64());
-        for lane in lanes.iter_mut().flatten() {
-            lane.left -= (until - now) * speed;
+        for connection in connections.iter_mut().flatten() {
+            connection.left -= (until - now) * speed;
         }
         now = until;
         if until == next_look {
@@ -155,16 +163,16 @@ fn run_observed(
             continue;
         }
         let Some((index, _)) = first.filter(|_| until == ends_at) else { continue };
-        if let Some(lane) = &mut lanes[index]
-            && lane.troubled
+        if let Some(connection) = &mut connections[index]
+            && connection.troubled
         {
             tuner.troubled(Cause::Deadlock, time(now));
-            lane.troubled = false;
-            lane.left = 1.0;
+            connection.troubled = false;
+            connection.left = 1.0;
             continue;
         }
-        if let Some(lane) = lanes[index].take() {
-            tuner.done(&lane.begun, CHUNK_BYTES / ROW_BYTES, CHUNK_BYTES, time(now));
+        if let Some(connection) = connections[index].take() {
+            tuner.done(&connection.begun, CHUNK_BYTES / ROW_BYTES, CHUNK_BYTES, time(now));
             tuner.leave(time(now));
             done += 1;
         }

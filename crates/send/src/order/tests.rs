@@ -26,11 +26,11 @@ fn chunk_keys(keys: &Keys) -> ChunkKeys {
 
 /// Loads the chunks in so many connections, and gives who came to each key, in the order they came.
 /// Key 256 is touched by chunks whose keys are unknown.
-fn load(chunks: &[Keys], lanes: usize) -> HashMap<(usize, u16), Vec<u64>> {
+fn load(chunks: &[Keys], connections: usize) -> HashMap<(usize, u16), Vec<u64>> {
     let gate = OrderGate::new();
     let next = AtomicU64::new(0);
     let table = Mutex::new(HashMap::<(usize, u16), Vec<u64>>::new());
-    let lane = || loop {
+    let connection = || loop {
         let ordinal = next.fetch_add(1, Ordering::SeqCst);
         let Some(keys) = chunks.get(ordinal as usize) else { return };
         // Encoding takes longer for some.
@@ -52,7 +52,7 @@ fn load(chunks: &[Keys], lanes: usize) -> HashMap<(usize, u16), Vec<u64>> {
         pass.done();
     };
     std::thread::scope(|scope| {
-        (0..lanes).for_each(|_| drop(scope.spawn(lane)));
+        (0..connections).for_each(|_| drop(scope.spawn(connection)));
     });
     table.into_inner().unwrap()
 }
@@ -73,9 +73,9 @@ proptest! {
     #[test]
     fn rows_of_one_key_are_loaded_in_input_order(
         chunks in prop::collection::vec(keys(), 0..40),
-        lanes in 1_usize..9,
+        connections in 1_usize..9,
     ) {
-        let loaded = load(&chunks, lanes);
+        let loaded = load(&chunks, connections);
         for ((index, key), ordinals) in &loaded {
             prop_assert!(ordinals.is_sorted(), "index {}, key {}: {:?}", index, key, ordinals);
         }

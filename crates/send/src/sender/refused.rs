@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use encode::field;
 use encode::rejects::Reject;
-use job::position::PositionCursor;
+use job::position::{PositionCursor, RefusedRow};
 use server::identifier::quote_name;
 use sources::{Row, Rows, Visit};
 
@@ -29,12 +29,15 @@ pub(crate) fn rejects_of(
     let mut fields = fields_of(chunk, refused, &options.columns);
     let reject = |row: &Refused| {
         let (field, value) = fields.remove(&row.begin).unwrap_or_default();
-        let reject = Reject {
+        let refused = RefusedRow {
             position: places.find(&chunk.input, &options.files, row.begin),
             field,
             column: named(&row.message, &options.columns).map(|column| column.name.clone()),
             value,
             reason: format!("the server refused it: {} (error {})", row.message, row.errno),
+        };
+        let reject = Reject {
+            row: refused,
             class: format!("the server refused it (error {})", row.errno),
             also: Vec::new(),
             raw: chunk.raw(row.begin..row.end),

@@ -52,8 +52,7 @@ pub struct SqlReader {
     pub(super) lead: Option<Lead>,
     /// Inputs that wait for the end of a file that they name by `source`.
     suspended: Vec<Suspended>,
-    /// Lines that a program wrote into the dump by accident: their number, and the first one.
-    stray: Option<(u64, Position, String)>,
+    stray: Option<StrayLines>,
     /// Inputs that lack the last line which their first lines promise.
     cut_short: Vec<(PathBuf, Option<u64>)>,
     /// Bytes of the inputs before the current one.
@@ -61,6 +60,17 @@ pub struct SqlReader {
     /// [`SqlReader::bytes_read`] as it was last told, also while the reader is lent.
     told: Arc<AtomicU64>,
     isa: Isa,
+}
+
+/// Lines that a program or a terminal wrote into a dump by accident.
+#[derive(Debug)]
+pub struct StrayLines {
+    /// Their number.
+    pub count: u64,
+    /// The place of the first one.
+    pub at: Position,
+    /// The text of the first one.
+    pub text: String,
 }
 
 /// The rest of the last statement.
@@ -143,9 +153,8 @@ impl SqlReader {
         Ok(None)
     }
 
-    /// Lines that a program or a terminal wrote into the dump by accident, and that were passed over: their
-    /// number, and the first one.
-    pub fn stray(&self) -> Option<&(u64, Position, String)> {
+    /// Lines that were passed over, if there are any.
+    pub fn stray(&self) -> Option<&StrayLines> {
         self.stray.as_ref()
     }
 
@@ -158,19 +167,8 @@ impl SqlReader {
             return Ok(Vec::new());
         };
         self.lead = None;
-        let lexer = self.lexer();
-        let bytes_max = self.options.statement_bytes_max.saturating_sub(head.text.len());
-        let (rest, next) = self.end(lexer, &head.text, bytes_max)?;
         let mut text = head.text;
-        if let Some(window) = &mut self.window {
-            if rest == next && is_cut(&window.bytes()[..rest], self.session.syntax) {
-                let error = problem(window, 0, Problem::Cut, &text);
-                window.take(next);
-                return Err(error);
-            }
-            text.extend_from_slice(window.bytes()[..rest].trim_ascii_end());
-            window.take(next);
-        }
+        self.take_rest(&mut text, false)?;
         Ok(text)
     }
 
@@ -278,8 +276,8 @@ impl SqlReader {
             return Err(Error::Sql { at, problem, statement: String::new() });
         }
         match &mut self.stray {
-            Some((count, ..)) => *count += 1,
-            None => self.stray = Some((1, at, message)),
+            Some(stray) => stray.count += 1,
+            None => self.stray = Some(StrayLines { count: 1, at, text: message }),
         }
         Ok(())
     }
@@ -308,7 +306,6 @@ impl SqlReader {
 
     /// The statement that begins where the window does.
     fn begun(&mut self) -> Result<Statement> {
-        let syntax = self.session.syntax;
         let (offset, line) = self.window.as_ref().map_or((0, 1), |at| (at.offset(), at.line()));
         let mut statement = Statement {
             kind: StatementKind::Other,
@@ -322,24 +319,33 @@ impl SqlReader {
             statement.kind = StatementKind::Insert(Box::new(head));
             return Ok(statement);
         }
-        let lexer = self.lexer();
-        let (text, next) = self.end(lexer, b"", self.options.statement_bytes_max)?;
-        let Some(window) = &mut self.window else { return Ok(statement) };
-        // Dump programs end each statement; people leave out the last semicolon.
-        let lacks_end = window.is_of_client && !window.is_completed && !self.options.partial;
-        if text == next && (lacks_end || is_cut(&window.bytes()[..text], syntax)) {
-            let error = problem(window, 0, Problem::Cut, b"");
-            window.take(next);
-            return Err(error);
-        }
-        statement.text = window.bytes()[..text].trim_ascii_end().to_vec();
-        window.take(next);
-        statement.kind = classify(&statement.text, syntax, self.options.comments);
+        self.take_rest(&mut statement.text, true)?;
+        statement.kind = classify(&statement.text, self.session.syntax, self.options.comments);
         self.lead = self.lead.take().and_then(|lead| lead.with(&statement.kind, &statement.text));
         if matches!(statement.kind, StatementKind::Set { .. }) {
             self.session.follow(&statement.text, self.options.comments);
         }
         Ok(statement)
+    }
+
+    /// Takes the rest of a statement, of which `text` has the head. `needs_end`: it is cut if a dump of a client ends
+    /// before its delimiter.
+    fn take_rest(&mut self, text: &mut Vec<u8>, needs_end: bool) -> Result<()> {
+        let bytes_max = self.options.statement_bytes_max.saturating_sub(text.len());
+        let (rest, next) = self.end(self.lexer(), text, bytes_max)?;
+        let Some(window) = &mut self.window else { return Ok(()) };
+        // People leave out the last semicolon.
+        let lacks_end =
+            needs_end && window.is_of_client && !window.is_completed && !self.options.partial;
+        let bytes = &window.bytes()[..rest];
+        if rest == next && (lacks_end || is_cut(bytes, self.session.syntax)) {
+            let error = problem(window, 0, Problem::Cut, text);
+            window.take(next);
+            return Err(error);
+        }
+        text.extend_from_slice(bytes.trim_ascii_end());
+        window.take(next);
+        Ok(())
     }
 
     /// The head of an INSERT, taken, if that is what begins here.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use job::pool;
 use sources::Chunk;
 
 use super::piece::Piece;
@@ -186,6 +187,6 @@ impl Queue {
 
     /// The state; a thread that panicked with the lock left it consistent.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        pool::lock(&self.state)
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use job::error::Error;
@@ -138,7 +138,7 @@ impl<'l> Loads<'l> {
             let shard = &self.next.shards[at];
             let report = self.load(at, shard, reading, &Part { told, at });
             let report = report.map_err(|error| self.ended(shard, error))?;
-            lock(&reports)[at - group.start] = Some((report, reading.waits(at).for_rows));
+            pool::lock(&reports)[at - group.start] = Some((report, reading.waits(at).for_rows));
             failpoint::hit(&format!("shards.filled.{at}"));
             Ok(())
         };
@@ -150,7 +150,7 @@ impl<'l> Loads<'l> {
             Stop::Failed(error) => error,
             _ => Error::Internal("the loads of shards ended early".to_owned()),
         })?;
-        let reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let reports = pool::into_inner(reports);
         let all: Option<Vec<(Report, Duration)>> = reports.into_iter().collect();
         let lacking = || Error::Internal("a shard did not report its rows".to_owned());
         let all = all.ok_or_else(lacking)?;
@@ -211,7 +211,7 @@ struct Part<'t> {
 impl Progress for Part<'_> {
     fn update(&self, snapshot: Snapshot) {
         let all = {
-            let mut parts = lock(&self.told.parts);
+            let mut parts = pool::lock(&self.told.parts);
             let before = parts[self.at].map_or(0, |part: Snapshot| part.rows);
             parts[self.at] = Some(Snapshot { rows: snapshot.rows.max(before), ..snapshot });
             let seen = parts.iter().flatten();
@@ -231,8 +231,4 @@ impl Progress for Part<'_> {
     fn waiting(&self, text: &str) {
         self.told.progress.waiting(text);
     }
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

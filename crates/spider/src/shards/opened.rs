@@ -1,6 +1,6 @@
 //! Branches of one append: each gets the rows of its shard, on a connection of its own.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use encode::input;
 use job::error::Error;
@@ -77,7 +77,7 @@ impl Branches {
             with_others: WithOthers::Transaction,
             ..options.clone()
         };
-        let target = format!("{}.{}", options.database, options.table);
+        let target = options.target().to_string();
         parts::job(connect, options, &target, progress, |connect, steps, _| {
             self.fill(at, connect, options, source, progress, steps)
         })
@@ -111,7 +111,7 @@ impl Branches {
         failpoint::hit(&format!("branches.sent.{at}"));
         branch.end_rows(&mut session, report.rows)?;
         report.finish(&mut steps.stopwatch, Vec::new());
-        *guard(&self.open[at]) = Some(Open { lock, session });
+        *pool::lock(&self.open[at]) = Some(Open { lock, session });
         Ok(report)
     }
 
@@ -145,7 +145,8 @@ impl Branches {
         &self,
         work: impl Fn(&Branch, &mut Option<Open>) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
-        let one = |(branch, open): (&Branch, &Mutex<Option<Open>>)| work(branch, &mut guard(open));
+        let one =
+            |(branch, open): (&Branch, &Mutex<Option<Open>>)| work(branch, &mut pool::lock(open));
         let one = &one;
         let outcomes: Vec<Result<T, Error>> = std::thread::scope(|scope| {
             let all = self.all.iter().zip(&self.open);
@@ -178,8 +179,4 @@ pub(super) fn held(error: Error, lock: &mut Lock) -> Error {
         }
         _ => error,
     }
-}
-
-fn guard<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

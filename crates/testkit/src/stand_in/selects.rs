@@ -252,13 +252,13 @@ fn answer(sql: &str, seen: &[Row]) -> Option<Answer> {
     let job = within(sql, "job='", "'").map(|job| job.as_bytes().to_vec());
     let other = within(sql, "job<>'", "'").map(|job| job.as_bytes().to_vec());
     let ordinal = within(&format!("{sql} "), "ordinal=", " ").and_then(|text| text.parse().ok());
-    let is_portion = sql.contains("ordinal>=0");
+    let is_chunk = sql.contains("ordinal>=0");
     let mut found: Vec<&Row> = seen
         .iter()
         .filter(|row| job.is_none() || row.values[0] == job)
         .filter(|row| other.is_none() || row.values[0] != other)
         .filter(|row| ordinal.is_none_or(|wanted: i64| number(row, 1) == wanted))
-        .filter(|row| !is_portion || number(row, 1) >= 0)
+        .filter(|row| !is_chunk || number(row, 1) >= 0)
         .collect();
     found.sort_by_key(|row| (row.values[0].clone(), number(row, 1)));
     let pick = |columns: &[usize]| -> Answer {

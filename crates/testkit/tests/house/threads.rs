@@ -39,7 +39,7 @@ const POOLS: [(&str, &[&str]); 10] = [
     ("crates/direct/src/page_pass.rs", &["thread.adopted"]),
     ("crates/load/src/several/lines_read.rs", &["thread.entities"]),
     ("crates/load/src/several/shares.rs", &["thread.ids"]),
-    ("crates/send/src/connections.rs", &["thread.lane"]),
+    ("crates/send/src/connections.rs", &["thread.connection"]),
     ("crates/send/src/sorted/sorter.rs", &["thread.sort"]),
     ("crates/spider/src/shards/filled.rs", &["thread.shard"]),
 ];

@@ -21,7 +21,7 @@ mod sync {
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
 }
 
-/// Keys of a portion, instead of the product's: those with a bit in common may meet.
+/// Keys of a chunk, instead of the product's: those with a bit in common may meet.
 mod order {
     #[derive(Debug)]
     pub(crate) struct ChunkKeys(pub(crate) u8);
@@ -47,10 +47,10 @@ use order::ChunkKeys;
 const MODELS: [(&str, fn()); 7] = [
     ("tickets pass in order", tickets_pass_in_order),
     ("a closed turnstile turns all away", a_closed_turnstile_turns_all_away),
-    ("portions of one key go in order", portions_of_one_key_go_in_order),
-    ("a portion passed over holds up nobody", a_portion_passed_over_holds_up_nobody),
+    ("chunks of one key go in order", chunks_of_one_key_go_in_order),
+    ("a chunk passed over holds up nobody", a_chunk_passed_over_holds_up_nobody),
     ("a closed gate turns all away", a_closed_gate_turns_all_away),
-    ("lanes keep to their budget", lanes_keep_to_their_budget),
+    ("connections keep to their budget", connections_keep_to_their_budget),
     ("long records keep to theirs", long_records_keep_to_theirs),
 ];
 
@@ -106,7 +106,7 @@ fn a_closed_turnstile_turns_all_away() {
 }
 
 /// The second waits for the first, whose key it shares; the third for nobody's key.
-fn portions_of_one_key_go_in_order() {
+fn chunks_of_one_key_go_in_order() {
     let all = Arc::new((gate::OrderGate::new(), sync::Mutex::new(Vec::new())));
     threads(&all, vec![(1, 0b01), (2, 0b10), (0, 0b01)], |(gate, done), (ordinal, keys)| {
         let pass = gate.enter(ordinal, ChunkKeys(keys)).unwrap();
@@ -118,7 +118,7 @@ fn portions_of_one_key_go_in_order() {
     assert!(at(0) < at(1), "{done:?}");
 }
 
-fn a_portion_passed_over_holds_up_nobody() {
+fn a_chunk_passed_over_holds_up_nobody() {
     let gate = Arc::new(gate::OrderGate::new());
     threads(&gate, vec![2, 1, 0], |gate, ordinal| match ordinal {
         1 => gate.pass_over(1),
@@ -135,13 +135,13 @@ fn a_closed_gate_turns_all_away() {
             drop(pass);
             gate.close();
         }
-        // One of the same key, one behind a portion that never comes.
+        // One of the same key, one behind a chunk that never comes.
         _ => assert!(gate.enter(ordinal, ChunkKeys(1)).is_err()),
     });
 }
 
-/// A long record and two short ones, which are read by one lane at a time.
-fn lanes_keep_to_their_budget() {
+/// A long record and two short ones, which are read by one connection at a time.
+fn connections_keep_to_their_budget() {
     let shares = ConnectionShares::of(64 << 20, 0, LoadPath::Stream, None, None).unwrap();
     let budget = budget::Budget::new(&ConnectionShares { bytes: 10, copies: 2, ..shares });
     let all = Arc::new((budget, sync::Mutex::new(()), sync::Mutex::new(0)));

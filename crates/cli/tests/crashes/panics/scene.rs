@@ -37,14 +37,14 @@ pub(super) enum LoadKind {
     /// A dump whose rows are built.
     Rows,
     /// A dump whose rows are sent by several connections.
-    Lanes,
+    Connections,
     /// A dump whose statements are played one after the other.
     Serial,
 }
 
 impl LoadKind {
     pub(super) fn is_replay(self) -> bool {
-        matches!(self, LoadKind::Rows | LoadKind::Lanes | LoadKind::Serial)
+        matches!(self, LoadKind::Rows | LoadKind::Connections | LoadKind::Serial)
     }
 }
 
@@ -93,7 +93,7 @@ impl Scene {
             false => format!("{row} new"),
         });
         let file = match way {
-            LoadKind::Rows | LoadKind::Lanes | LoadKind::Serial => {
+            LoadKind::Rows | LoadKind::Connections | LoadKind::Serial => {
                 desk.home.file("dump.sql", dump(&desk))
             }
             LoadKind::Packed => {
@@ -137,7 +137,7 @@ impl Scene {
             LoadKind::Insert => self.load(&["insert", "--mode", "replace"]),
             LoadKind::Added => self.load(&["stream", "--mode", "append"]),
             LoadKind::Rows => self.replay(&["--small", "1"]),
-            LoadKind::Lanes => self.replay(&["--as", "statements", "--small", "1"]),
+            LoadKind::Connections => self.replay(&["--as", "statements", "--small", "1"]),
             LoadKind::Serial => self.replay(&["--small", "1M"]),
         }
     }

@@ -21,10 +21,15 @@ fn refused_rows_are_found_one_by_one() {
             let sent = scene.sender().send(&mut chunk(0, form, &lines), batch, &mut notes).unwrap();
             assert_eq!(notes.was_asked_for_tuples, form == Form::Lines);
             assert_eq!(scene.rows(), ["0\ta", "1\ta", "3\ta", "4\ta", "7\ta"]);
-            let at: Vec<u64> = sent.rejects.iter().map(|(_, r)| r.position.line).collect();
+            let at: Vec<u64> =
+                sent.rejects.iter().map(|(_, reject)| reject.row.position.line).collect();
             assert_eq!(at, [3, 6, 7, 9]);
             assert_eq!(sent.rejects[0].1.raw, b"2\tbad\n");
-            assert!(sent.rejects[0].1.reason.contains("good"), "{}", sent.rejects[0].1.reason);
+            assert!(
+                sent.rejects[0].1.row.reason.contains("good"),
+                "{}",
+                sent.rejects[0].1.row.reason
+            );
             // The reasons outlive the connection.
             assert_eq!(scene.entries(), std::slice::from_ref(&sent.entry));
             assert_eq!((sent.entry.rows, sent.entry.refused.len()), (5, 4));
@@ -89,9 +94,14 @@ fn a_value_that_the_server_would_bend_is_refused() {
         assert_eq!(scene.rows(), ["1\tone", "4\tfour"], "{form:?} {rule:?}");
         let errors: Vec<u16> = sent.entry.refused.iter().map(|row| row.errno).collect();
         assert_eq!(errors, [1406, 1264], "{form:?} {rule:?}");
-        assert_eq!(sent.rejects[1].1.position.to_string(), "rows.tsv line 3 (byte 24)");
-        assert!(!sent.rejects[1].1.reason.contains("at row"), "{}", sent.rejects[1].1.reason);
-        let named: Vec<_> = sent.rejects.iter().map(|(_, row)| row.column.as_deref()).collect();
+        assert_eq!(sent.rejects[1].1.row.position.to_string(), "rows.tsv line 3 (byte 24)");
+        assert!(
+            !sent.rejects[1].1.row.reason.contains("at row"),
+            "{}",
+            sent.rejects[1].1.row.reason
+        );
+        let named: Vec<_> =
+            sent.rejects.iter().map(|(_, reject)| reject.row.column.as_deref()).collect();
         assert_eq!(named, [Some("b"), Some("a")], "{form:?} {rule:?}");
     }
 }
@@ -262,7 +272,7 @@ fn one_row_too_many_that_is_refused_ends_it() {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let trouble = send(&scene, Form::Tuples, ONE_BATCH, &lines);
     let Err(Trouble::Rejected(rejects)) = trouble else { panic!("{trouble:?}") };
-    let at: Vec<u64> = rejects.iter().map(|(_, reject)| reject.position.line).collect();
+    let at: Vec<u64> = rejects.iter().map(|(_, reject)| reject.row.position.line).collect();
     assert_eq!(at, [1, 2]);
     assert!(scene.rows().is_empty() && scene.entries().is_empty());
 }
@@ -283,11 +293,11 @@ fn statements_keep_within_what_the_server_takes() {
     assert_eq!(scene.rows().len(), 8);
     assert_eq!(sent.rejects.len(), 1);
     assert!(
-        sent.rejects[0].1.reason.contains("max_allowed_packet"),
+        sent.rejects[0].1.row.reason.contains("max_allowed_packet"),
         "{}",
-        sent.rejects[0].1.reason
+        sent.rejects[0].1.row.reason
     );
-    assert_eq!(sent.rejects[0].1.position.line, 6);
+    assert_eq!(sent.rejects[0].1.row.position.line, 6);
 }
 
 /// The list of refused rows is longer than a statement may be.

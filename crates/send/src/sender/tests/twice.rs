@@ -22,7 +22,7 @@ fn a_chunk_that_is_in_is_not_loaded_again() {
     let again = scene.sender().send(&mut again, BATCH, &mut Notes::default()).unwrap();
     assert!(again.was_loaded && !first.was_loaded);
     assert_eq!(again.entry, first.entry);
-    assert_eq!(again.rejects[0].1.told().to_string(), first.rejects[0].1.told().to_string());
+    assert_eq!(again.rejects[0].1.row.to_string(), first.rejects[0].1.row.to_string());
     assert_eq!(scene.rows(), ["1\ta", "3\tc"]);
     // Of other bytes, it is another input.
     let mut other = chunk(0, Form::Lines, &["1\ta", "2\tbed", "3\tc"]);

@@ -156,7 +156,7 @@ impl Session {
         let mut changed = Vec::new();
         for &(name, value) in pairs {
             let before = self.variable(name).map(str::to_owned);
-            if self.set_if_possible((name, value))? {
+            if self.set_if_possible(name, value)? {
                 changed.push((name, before));
             }
         }
@@ -174,8 +174,8 @@ impl Session {
     }
 
     /// Sets a variable that the server may lack, or let few accounts set; false if it stays as it is.
-    fn set_if_possible(&mut self, pair: (&str, &str)) -> Result<bool> {
-        match self.set(&[pair]) {
+    fn set_if_possible(&mut self, name: &str, value: &str) -> Result<bool> {
+        match self.set(&[(name, value)]) {
             Err(error) if error.errno().is_some_and(is_refused) => Ok(false),
             done => done.map(|()| true),
         }
@@ -183,7 +183,7 @@ impl Session {
 
     /// Sets a variable that some servers let few accounts set: without the right it stays as it is.
     pub fn set_if_allowed(&mut self, name: &str, value: &str) -> Result<()> {
-        self.set_if_possible((name, value)).map(drop)
+        self.set_if_possible(name, value).map(drop)
     }
 
     /// Has statements of this session wait so many seconds for a row at most.
