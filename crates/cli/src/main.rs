@@ -63,8 +63,9 @@ fn main() -> ! {
     terminal::connect::hush_driver();
     let status = status();
     let _ = std::io::stdout().flush();
-    // The user at another machine sees what is missing.
-    let _ = disk::returned::send_all();
+    for (name, here) in disk::returned::send_all() {
+        via::tell_kept(name, &here);
+    }
     // Nothing but the end of the process follows. A user whose process was killed before may not know that
     // all rows are in.
     ::load::close_jobs();

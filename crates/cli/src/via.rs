@@ -100,6 +100,16 @@ pub(crate) fn refusal() -> Failure {
     )
 }
 
+/// Says where a file with rows is that the other machine may not have stored.
+pub(crate) fn tell_kept(name: &Path, here: &Path) {
+    tell!(
+        "inrush: warning: {} was not stored on the machine that sent the input; the machine that loaded it has the \
+         file: {}",
+        name.display(),
+        here.display()
+    );
+}
+
 /// Files that the load writes on this machine.
 ///
 /// Errors: a file that cannot be written or is read too; an option that is not typed, and so not sent.
@@ -115,7 +125,7 @@ fn written(args: &LoadArgs, input: &FoundInput) -> Result<Vec<WrittenFile>, Fail
         ("--metrics", &args.watch.metrics, false),
     ];
     let mut written = Vec::new();
-    for (option, path, has_reasons) in options {
+    for (option, path, has_rows) in options {
         // These are streams of this machine.
         let is_file =
             |path: &&PathBuf| !["/dev/stdout", "/dev/null"].map(Path::new).contains(&&***path);
@@ -126,12 +136,12 @@ fn written(args: &LoadArgs, input: &FoundInput) -> Result<Vec<WrittenFile>, Fail
             )));
         }
         let mode = if option == "--metrics" { watch::METRICS_MODE } else { PRIVATE };
-        let reasons = has_reasons.then(|| reasons_path(path));
+        let reasons = has_rows.then(|| reasons_path(path));
         for path in [path.clone()].into_iter().chain(reasons) {
             let wrong = |error| Failure::usage(format!("{option} {}: {error}", path.display()));
-            ssh::returned::check(&path).map_err(wrong)?;
+            ssh::returned::check(&path, mode).map_err(wrong)?;
             files.writes(option, &path);
-            written.push(WrittenFile { option, path, mode });
+            written.push(WrittenFile { option, path, mode, has_rows });
         }
     }
     files.writes_streams();

@@ -119,7 +119,7 @@ fn files_of_a_load_are_written_on_this_machine() {
     }
     let names = fs::read_dir(&home).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(names.map(|name| name.into_string().unwrap()).all(|name| !name.ends_with(".part")));
-    // A file that cannot be written stops the load, and the error names the file.
+    // A file that cannot be written is a warning. All rows are in, so the status is that of the load.
     fs::remove_file(home.join("bad.csv")).unwrap();
     let script = format!(
         "rm -f {0}/bad.csv; mkdir {0}/bad.csv; exec {1} \"$@\"",
@@ -129,10 +129,13 @@ fn files_of_a_load_are_written_on_this_machine() {
     machine.has_program("inrush", &script);
     let options = ["--no-guess", "--rejects", "bad.csv", "--rejects-max", "1", "--mode", "replace"];
     let failed = run(machine.load("t").arg("in.csv").args(options));
-    assert_eq!(failed.code(), 1, "{failed:?}");
-    let words =
-        "writing --rejects bad.csv: it is a directory; name a file; `inrush jobs` on 127.0.0.1";
+    assert_eq!(failed.code(), 3, "{failed:?}");
+    let words = "warning: writing --rejects bad.csv: it is a directory; name a file";
     assert!(failed.err.contains(words), "{failed:?}");
+    let words = "warning: bad.csv was not stored on the machine that sent the input";
+    assert!(failed.err.contains(words), "{failed:?}");
+    machine.has_rows("t", "1a");
+    assert_eq!(machine.kept_rows(), "y,b\n");
     machine.leaves_nothing();
 }
 

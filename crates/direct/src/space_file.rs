@@ -57,6 +57,11 @@ impl SpaceFile {
         SpaceFile::beside(file, path, (cached_bytes_max, Arc::default()))
     }
 
+    /// An open file whose pages are written in place, around the page cache: that takes no room.
+    pub(crate) fn in_place(file: File, path: PathBuf) -> SpaceFile {
+        SpaceFile { kept_bytes: 0, ..SpaceFile::new(file, path, 0) }
+    }
+
     /// The same of one of several that are built together: `cached_bytes_max` and the bytes that were
     /// written are those of all.
     pub(crate) fn beside(
@@ -279,6 +284,11 @@ mod tests {
         file.all_bytes.store(SPACE_STEP - 1, Ordering::Relaxed);
         let error = file.write(0, &page).unwrap_err().to_string();
         assert!(error.contains("stay free for the server; free some space there"), "{error}");
+        // Pages that are there already take no room.
+        let file = SpaceFile::in_place(file.file, file.path);
+        assert_eq!(file.kept_bytes, 0);
+        file.all_bytes.store(SPACE_STEP - 1, Ordering::Relaxed);
+        file.write(0, AlignedPage::bytes_of(&[AlignedPage::ZERO])).unwrap();
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Stamps {
         interrupt: &Interrupt,
     ) -> Result<Stamped, Error> {
         let pages = filled.stamp(partitions, |files, lsn| {
-            let space = |(file, path)| SpaceFile::new(file, path, 0);
+            let space = |(file, path)| SpaceFile::in_place(file, path);
             let files: Vec<SpaceFile> = files.into_iter().map(space).collect();
             let pass = PagePass {
                 stage: Stage::Stamp,

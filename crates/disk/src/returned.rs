@@ -1,14 +1,22 @@
-//! Files of a command whose user is at another machine: written to files without names here, and sent there.
+//! Files of a command whose user is at another machine: written to files without names here, and sent there at the end.
 //!
-//! Their names are those of the other machine. [`output`](crate::output) asks for them by these names.
+//! Their names are those of the other machine. [`output`](crate::output) asks for them by these names. A file that must
+//! not be lost has a name here too until the other machine has stored it: nobody waits for a network with locks held.
 
+use std::fs::OpenOptions;
 use std::io::{self, Read};
-use std::os::fd::AsFd as _;
-use std::os::unix::fs::FileExt as _;
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
+
+use rustix::fs::{AtFlags, CWD, linkat};
 
 use crate::File;
+
+/// The word for these files where files are counted by their use.
+const WHAT: &str = "returned";
 
 /// The way to the other machine.
 pub trait Sender: Send + Sync {
@@ -26,22 +34,27 @@ pub trait Sender: Send + Sync {
 struct Returned {
     names: Vec<PathBuf>,
     temp_dir: PathBuf,
-    files: Mutex<Vec<Option<ReturnedFile>>>,
+    /// Part of names here that no other process has.
+    stamp: u128,
+    files: Mutex<Vec<ReturnedFile>>,
     sender: Box<dyn Sender>,
 }
 
+#[derive(Default)]
 struct ReturnedFile {
-    file: std::fs::File,
-    /// Bytes that were sent; None if nothing was.
-    sent: Option<u64>,
+    /// None if it was not begun.
+    file: Option<std::fs::File>,
+    /// True if it has a name here.
+    is_kept: bool,
 }
 
 static RETURNED: OnceLock<Returned> = OnceLock::new();
 
 /// Has this process send files of these names, which are numbered from 0 on. Only the first call counts.
 pub fn begin(names: Vec<PathBuf>, temp_dir: PathBuf, sender: Box<dyn Sender>) {
-    let files = Mutex::new(names.iter().map(|_| None).collect());
-    let _ = RETURNED.set(Returned { names, temp_dir, files, sender });
+    let files = Mutex::new(names.iter().map(|_| ReturnedFile::default()).collect());
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let _ = RETURNED.set(Returned { names, temp_dir, stamp: since.as_nanos(), files, sender });
 }
 
 /// True of the name of a file that is sent to another machine.
@@ -49,26 +62,24 @@ pub fn has(path: &Path) -> bool {
     find(path).is_some()
 }
 
-/// Sends what is written of a file so far; does nothing about files of this machine.
+/// Gives a file that is on the disk a durable name here, until [`send_all`]; does nothing about files of this machine.
 ///
-/// Errors: as [`Sender::send`].
-pub fn send(path: &Path) -> io::Result<()> {
-    find(path).map_or(Ok(()), |(returned, number)| returned.send(number))
+/// Errors: the system's.
+pub fn keep(path: &Path) -> io::Result<()> {
+    find(path).map_or(Ok(()), |(returned, number)| returned.keep(number))
 }
 
-/// Waits until the files that were sent are on the disk of the other machine.
-///
-/// Errors: as [`Sender::sync`].
-pub fn sync() -> io::Result<()> {
-    RETURNED.get().map_or(Ok(()), |returned| returned.sender.sync())
-}
-
-/// Sends the files that were written to since they were sent, at the end of the process.
-///
-/// Errors: as [`Sender::send`].
-pub fn send_all() -> io::Result<()> {
-    let Some(returned) = RETURNED.get() else { return Ok(()) };
-    (0..returned.names.len()).try_for_each(|number| returned.send(number))
+/// Sends the files that were written, at the end of the process. Waits until those that have names here are on the disk
+/// of the other machine, and removes these names. Gives the files that it may not have: their names there and here.
+pub fn send_all() -> Vec<(&'static Path, PathBuf)> {
+    let Some(returned) = RETURNED.get() else { return Vec::new() };
+    let sent = (0..returned.names.len()).try_for_each(|number| returned.send(number));
+    let is_kept = |number: &usize| returned.files()[*number].is_kept;
+    let kept: Vec<usize> = (0..returned.names.len()).filter(is_kept).collect();
+    let is_stored = !kept.is_empty() && sent.and_then(|()| returned.sender.sync()).is_ok();
+    let files = kept.into_iter().map(|number| (&*returned.names[number], returned.kept(number)));
+    let is_left = |(_, here): &(_, PathBuf)| !is_stored || crate::remove(here, WHAT).is_err();
+    files.filter(is_left).collect()
 }
 
 /// Begins such a file, empty; None if the file is one of this machine.
@@ -76,7 +87,7 @@ pub(crate) fn create(path: &Path, what: &'static str) -> Option<io::Result<File>
     let (returned, number) = find(path)?;
     Some(crate::unnamed(&returned.temp_dir, what).and_then(|file| {
         let reader = file.as_fd().try_clone_to_owned()?.into();
-        returned.files()[number] = Some(ReturnedFile { file: reader, sent: None });
+        returned.files()[number].file = Some(reader);
         Ok(file)
     }))
 }
@@ -94,19 +105,37 @@ fn find(path: &Path) -> Option<(&'static Returned, usize)> {
 }
 
 impl Returned {
-    fn files(&self) -> MutexGuard<'_, Vec<Option<ReturnedFile>>> {
+    fn files(&self) -> MutexGuard<'_, Vec<ReturnedFile>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn send(&self, number: usize) -> io::Result<()> {
+    /// The name here of a file that is kept.
+    fn kept(&self, number: usize) -> PathBuf {
+        self.temp_dir.join(format!("inrush-returned-{:x}-{number}", self.stamp))
+    }
+
+    fn keep(&self, number: usize) -> io::Result<()> {
         let mut files = self.files();
-        let Some(ReturnedFile { file, sent }) = &mut files[number] else { return Ok(()) };
-        let bytes = file.metadata()?.len();
-        if *sent != Some(bytes) {
-            self.sender.send(number, &mut FromStart { file, position: 0 }.take(bytes))?;
-            *sent = Some(bytes);
+        let ReturnedFile { file: Some(file), is_kept } = &mut files[number] else { return Ok(()) };
+        let path = self.kept(number);
+        // It may be one that was begun anew since.
+        crate::remove(&path, WHAT)?;
+        *is_kept = true;
+        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+        if linkat(CWD, own, CWD, &path, AtFlags::SYMLINK_FOLLOW).is_err() {
+            // Only some file systems give a name to a file that never had one.
+            let mut copy =
+                OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+            io::copy(&mut FromStart { file, position: 0 }, &mut copy)?;
+            copy.sync_all()?;
         }
-        Ok(())
+        crate::sync_folder(&self.temp_dir, WHAT)
+    }
+
+    fn send(&self, number: usize) -> io::Result<()> {
+        let files = self.files();
+        let Some(file) = &files[number].file else { return Ok(()) };
+        self.sender.send(number, &mut FromStart { file, position: 0 })
     }
 }
 
@@ -129,12 +158,14 @@ impl Read for FromStart<'_> {
 mod tests {
     use std::io::Write as _;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
     use crate::output;
 
+    /// What was sent, and whether the other machine stores it.
     #[derive(Clone, Default)]
-    struct Sent(Arc<Mutex<Vec<(usize, String)>>>);
+    struct Sent(Arc<Mutex<Vec<(usize, String)>>>, Arc<AtomicBool>);
 
     impl Sender for Sent {
         fn send(&self, number: usize, bytes: &mut dyn Read) -> io::Result<()> {
@@ -145,12 +176,15 @@ mod tests {
         }
 
         fn sync(&self) -> io::Result<()> {
-            Ok(())
+            match self.1.load(Ordering::Relaxed) {
+                true => Ok(()),
+                false => Err(io::ErrorKind::TimedOut.into()),
+            }
         }
     }
 
     #[test]
-    fn files_of_another_machine_are_sent_and_have_no_names_here() {
+    fn files_of_another_machine_are_sent_and_kept_until_they_are_stored() {
         let folder = tempfile::tempdir().unwrap();
         let name = |name: &str| Path::new("/nowhere/of/this/machine").join(name);
         let sent = Sent::default();
@@ -158,23 +192,27 @@ mod tests {
         begin(names, folder.path().to_owned(), Box::new(sent.clone()));
         assert!(has(&name("a")) && !has(&name("x")));
         output::check(&name("a")).unwrap();
+        let count = || std::fs::read_dir(folder.path()).unwrap().count();
         let mut first = output::create(&name("a"), "x").unwrap();
         first.write_all(b"one").unwrap();
-        send(&name("a")).unwrap();
-        // Only what has changed is sent once more.
-        send(&name("a")).unwrap();
-        first.write_all(b" two").unwrap();
         output::create(&name("b"), "x").unwrap();
         assert_eq!(output::head(&name("c"), 9, "x").unwrap(), None);
         output::replace(&name("c"), b"three", 0o644, "x").unwrap();
-        send(&name("x")).unwrap();
-        send_all().unwrap();
-        // A file that begins anew.
+        keep(&name("x")).unwrap();
+        keep(&name("d")).unwrap();
+        assert_eq!((send_all().len(), count()), (0, 0));
+        // A file that begins anew, and is kept each time.
+        keep(&name("a")).unwrap();
         output::create(&name("a"), "x").unwrap().write_all(b"new").unwrap();
-        send_all().unwrap();
+        keep(&name("a")).unwrap();
+        assert_eq!(count(), 1);
+        let kept = send_all();
+        assert!(kept.len() == 1 && kept[0].0 == name("a"), "{kept:?}");
+        assert_eq!(std::fs::read(&kept[0].1).unwrap(), b"new");
+        sent.1.store(true, Ordering::Relaxed);
+        assert_eq!((send_all().len(), count()), (0, 0));
         let text = |(number, text): &(usize, String)| format!("{number}{text}");
         let all: Vec<String> = sent.0.lock().unwrap().iter().map(text).collect();
-        assert_eq!(all, ["0one", "2three", "0one two", "1", "0new"]);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(all, ["2three", "0one", "1", "0new", "1", "0new", "1"]);
     }
 }

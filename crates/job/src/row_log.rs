@@ -121,16 +121,16 @@ impl RowLog {
     }
 
     /// Waits until everything is on the disk, names included: the rows are in no table, so these
-    /// files are all there is of them, and the table outlives a power cut. Files of another machine are sent there,
-    /// and are on its disk then.
+    /// files are all there is of them, and the table outlives a power cut. Files of another machine are kept on
+    /// this one until they are there.
     pub fn flush(&mut self) -> Result<(), Error> {
         flush(&mut self.rows).map_err(Error::io(self.kind.writing(), &self.rows_path))?;
         let reasons = flush(&mut self.reasons);
         reasons.map_err(Error::io("writing the reasons file", &self.reasons_path))?;
         let synced = match returned::has(&self.rows_path) {
-            true => returned::send(&self.rows_path)
-                .and_then(|()| returned::send(&self.reasons_path))
-                .and_then(|()| returned::sync()),
+            true => {
+                returned::keep(&self.rows_path).and_then(|()| returned::keep(&self.reasons_path))
+            }
             false => output::sync_name(&self.rows_path, self.kind.what()),
         };
         synced.map_err(Error::io(self.kind.writing(), &self.rows_path))

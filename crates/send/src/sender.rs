@@ -28,6 +28,7 @@ pub(crate) mod trouble;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use connection::lock_name;
@@ -176,6 +177,8 @@ pub(crate) struct Sender {
     is_open: bool,
     /// True if the transaction of [`Commit::Whole`] holds the table.
     is_held: bool,
+    /// True if a statement of this attempt was ended, for others that wait.
+    has_yielded: Arc<AtomicBool>,
     /// The statement that is sent.
     sql: String,
 }
@@ -201,6 +204,7 @@ impl Sender {
             is_in_file_charset: false,
             is_open: false,
             is_held: false,
+            has_yielded: Arc::default(),
             sql: String::new(),
         };
         sender.adopt(session)?;
@@ -279,7 +283,10 @@ impl Sender {
         }
         let (options, mark) = (session.options().clone(), session.mark().clone());
         let row_waits = self.options.row_waits.clone();
-        let once = || self.attempt_once(chunk, batch, caller);
+        let once = |has_yielded: &Arc<AtomicBool>| {
+            self.has_yielded = Arc::clone(has_yielded);
+            self.attempt_once(chunk, batch, caller)
+        };
         match row_waits.yielding(&options, &mark, once) {
             (Err(Trouble::Again(again)), true) => {
                 Err(Trouble::Again(Again { cause: Cause::LockWait, ..again }))

@@ -94,7 +94,8 @@ impl Client {
     }
 
     /// Sends a load, prints the messages about it, and gives its exit status. A request of the end closes the
-    /// stream, at which the program there stops and cleans up.
+    /// stream, at which the program there stops and cleans up. A returned file that cannot be written is a warning:
+    /// the program there keeps its rows.
     ///
     /// Errors: an input that cannot be read, a connection that ended.
     pub fn load(self, upload: Upload, interrupt: &Interrupt) -> Result<u8, Failure> {
@@ -135,9 +136,7 @@ impl Client {
                 failure = end.and_then(upload_failure);
             }
             // A program that does not read is told by the end of ssh.
-            let is_over = interrupt.is_requested()
-                || has_files && messages.is_finished()
-                || files.try_lock().is_ok_and(|files| files.has_failed());
+            let is_over = interrupt.is_requested() || has_files && messages.is_finished();
             if is_over && !stdin.close() && waited.elapsed() > LAST_LINES {
                 let _ = child.kill();
             }
@@ -151,10 +150,10 @@ impl Client {
             return Err(Failure::failed(format!("the transfer failed: {error}")));
         }
         let status = exit_status(&address, status)?;
-        match lock(&files).failure(end.unwrap_or_else(|| Err(frame::cut_short()))) {
-            None => Ok(status),
-            Some(error) => Err(Failure::failed(format!("{error}; {}", outcome(&address)))),
+        for failure in lock(&files).failures(end.unwrap_or_else(|| Err(frame::cut_short()))) {
+            say(format!("inrush: warning: {failure}"));
         }
+        Ok(status)
     }
 }
 
@@ -162,22 +161,39 @@ fn lock(files: &Mutex<ReturnedFiles>) -> MutexGuard<'_, ReturnedFiles> {
     files.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Prints messages and writes files, to the end of both. Gives a receipt for each file that is complete.
+/// Prints messages and writes files, to the end of both. Gives a receipt for each file.
 ///
-/// Errors: reading; a part of no file, or with other bytes.
+/// Errors: reading.
 fn pass_on(
     mut messages: impl BufRead,
     files: &Mutex<ReturnedFiles>,
-    receipt: &Sender<()>,
+    receipt: &Sender<bool>,
 ) -> io::Result<()> {
     while let Some(line) = next_line(&mut messages)? {
-        match Part::read(&line, &mut messages)? {
-            None => say(line),
-            Some(part) if lock(files).take(&part)? => drop(receipt.send(())),
-            Some(_) => {}
+        let taken = match Part::read(&line, &mut messages) {
+            Ok(None) => {
+                say(line);
+                continue;
+            }
+            Ok(Some(part)) => lock(files).take(&part),
+            Err(error) => Err(error),
+        };
+        // The sum of a file tells that a part was damaged.
+        if let Some(is_stored) = taken.or_else(damaged_receipt)? {
+            let _ = receipt.send(is_stored);
         }
     }
     Ok(())
+}
+
+/// The receipt for a part of which nobody knows what file it is of.
+///
+/// Errors: another one than that of a damaged part.
+fn damaged_receipt(error: io::Error) -> io::Result<Option<bool>> {
+    match error.kind() {
+        io::ErrorKind::InvalidData => Ok(Some(false)),
+        _ => Err(error),
+    }
 }
 
 /// Why an upload failed by a fault of this machine.
@@ -399,7 +415,12 @@ mod tests {
             arguments: Vec::new(),
             password: None,
             schema: None,
-            written: vec![WrittenFile { option: "--x", path: folder.join("back"), mode: 0o600 }],
+            written: vec![WrittenFile {
+                option: "--x",
+                path: folder.join("back"),
+                mode: 0o600,
+                has_rows: true,
+            }],
             input: found.into_iter().next().unwrap(),
         };
         let address = Address::parse("ssh://host").unwrap();
@@ -418,23 +439,32 @@ mod tests {
         assert_eq!(load(folder.path(), script).unwrap(), 7);
     }
 
+    /// A load there that has put all rows in, after which a file fails here: its status is passed on, or a script runs the
+    /// command again.
     #[test]
-    fn a_damaged_file_stops_the_load() {
-        let folder = tempfile::tempdir().unwrap();
-        let script = "printf '\\001 B 0 0 0\\n\\001 D 0 3 1\\nabc' >&2\ncat > /dev/null\nexit 1\n";
-        let error = load(folder.path(), script).unwrap_err().to_string();
-        assert!(error.contains("--x") && error.contains("the transfer is damaged"), "{error}");
-        assert!(
-            error.ends_with("`inrush jobs` on host tells if the rows are in the table"),
-            "{error}"
-        );
-        assert!(!folder.path().join("back").exists());
+    fn a_file_that_is_not_written_changes_no_status() {
+        let damaged = "\\001 B 0 0 0\\n\\001 D 0 3 1\\nabc\\001 E 0 0 1\\n";
+        let headless = "\\001 B 0 0\\n";
+        let complete = "\\001 B 0 0 0\\n\\001 E 0 0 0\\n";
+        for (parts, make) in [(damaged, "true"), (headless, "true"), (complete, "mkdir back")] {
+            let folder = tempfile::tempdir().unwrap();
+            let script = format!(
+                "exec 3<&0; cd $(dirname $0)\n{make}\ncat <&3 > stream 2> /dev/null &\n\
+                 printf '{parts}' >&2\n\
+                 for i in $(seq 500); do\n\
+                 test \"$(tail -c 6 stream | tr '\\0\\1' .x)\" = C...x. && exit 3\n\
+                 sleep 0.01\ndone\nexit 9\n"
+            );
+            assert_eq!(load(folder.path(), &script).unwrap(), 3, "{parts}");
+            assert!(!folder.path().join("back").is_file());
+        }
     }
 
     #[test]
     fn a_part_that_is_under_way_keeps_nobody_from_the_files() {
         let folder = tempfile::tempdir().unwrap();
-        let file = WrittenFile { option: "--x", path: folder.path().join("a"), mode: 0o600 };
+        let path = folder.path().join("a");
+        let file = WrittenFile { option: "--x", path, mode: 0o600, has_rows: true };
         let files = Arc::new(Mutex::new(ReturnedFiles::new(vec![file])));
         let (reader, mut writer) = io::pipe().unwrap();
         let (receipt, receipts) = channel();
@@ -453,7 +483,7 @@ mod tests {
         assert!(files.try_lock().is_ok());
         assert_eq!(receipts.try_recv(), Err(TryRecvError::Empty));
         writer.write_all(b"bc\x01 E 0 0 910901175\n").unwrap();
-        receipts.recv().unwrap();
+        assert_eq!(receipts.recv(), Ok(true));
         assert_eq!(std::fs::read(folder.path().join("a")).unwrap(), b"abc");
         drop(writer);
         passing.join().unwrap().unwrap();

@@ -35,7 +35,7 @@ pub(crate) enum FrameKind {
     Data = b'D',
     /// The input is complete; its size in 8 bytes, big-endian.
     End = b'E',
-    /// Behind the end: one more of the load's files is on the sender's disk.
+    /// Behind the end: one more of the load's files is on the sender's disk; with a payload, it is not.
     Receipt = b'C',
 }
 

@@ -152,8 +152,8 @@ fn take_receipts(mut input: File, parts: &Parts) -> io::Result<()> {
     parts.expect(receipts);
     let wait = move || {
         disk::failpoint::hit("thread.hang-up");
-        while matches!(frame::read_head(&mut input), Ok((FrameKind::Receipt, 0))) {
-            let _ = receipt.send(());
+        while let Ok((FrameKind::Receipt, payload)) = frame::read(&mut input) {
+            let _ = receipt.send(payload.is_empty());
         }
         let _ = raise(SIGTERM);
     };
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_waits_for_receipts_behind_the_end_of_its_input() {
+    fn files_are_stored_when_their_receipts_say_so() {
         use disk::returned::Sender as _;
 
         let stopped = Arc::new(AtomicBool::new(false));
@@ -222,8 +222,8 @@ mod tests {
         let parts = Parts::default();
         let send = || parts.write(0, &mut io::empty(), &mut |_| Ok(())).unwrap();
         send();
-        // No receipt comes before the end.
-        parts.sync().unwrap();
+        // No receipt comes before the end of the input, and none is waited for.
+        parts.sync().unwrap_err();
         take_receipts(File::from(std::os::fd::OwnedFd::from(input)), &parts).unwrap();
         send();
         let other = parts.clone();
@@ -235,6 +235,8 @@ mod tests {
         waiting.join().unwrap().unwrap();
         parts.sync().unwrap();
         send();
+        frame::write(&mut out, FrameKind::Receipt, &[0]).unwrap();
+        parts.sync().unwrap_err();
         drop(out);
         let error = parts.sync().unwrap_err().to_string();
         assert!(error.contains("has not stored the file"), "{error}");

@@ -7,8 +7,8 @@
 //!   name, password, schema, files, Start ----->   host::receive: an input by the user's name of the file
 //!   Data .. Data, End                    ----->     read by the load; then a thread waits for the hang-up
 //!   lines of stderr, made harmless       <-----   messages, progress
-//!   files, by parts between the lines    <-----   rejected rows, report page, metrics
-//!   a Receipt for each file, behind End  ----->     rejected rows are on the disk here before the load publishes
+//!   files, by parts between the lines    <-----   metrics; at the end rejected rows, report page
+//!   a Receipt for each file, behind End  ----->     rejected rows are kept there until they are on the disk here
 //!   stdout, exit status                  <-----   report
 //! ```
 //!

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! SUM is the CRC-32C of the file up to there: a message of the ssh of this machine, or of its ProxyCommand, may come
-//! anywhere. A file that is complete has a receipt, for which the load waits before it publishes.
+//! anywhere. Each file has a receipt at its end, which says if it is stored.
 
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
@@ -45,6 +45,8 @@ pub struct WrittenFile {
     pub path: PathBuf,
     /// Its mode.
     pub mode: u32,
+    /// True if it has rows: the other machine keeps it until it is stored here.
+    pub has_rows: bool,
 }
 
 /// The other machine's end: writes parts between the lines of its messages.
@@ -57,16 +59,16 @@ struct Receipts {
     /// Files without one.
     missing: AtomicU64,
     /// None before the end of the input: no receipt comes until then, and no load publishes.
-    arriving: Mutex<Option<Receiver<()>>>,
+    arriving: Mutex<Option<Receiver<bool>>>,
 }
 
 impl Parts {
-    /// Has a load wait for receipts from now on.
-    pub(crate) fn expect(&self, receipts: Receiver<()>) {
+    /// Has receipts be waited for from now on.
+    pub(crate) fn expect(&self, receipts: Receiver<bool>) {
         *self.receipts() = Some(receipts);
     }
 
-    fn receipts(&self) -> MutexGuard<'_, Option<Receiver<()>>> {
+    fn receipts(&self) -> MutexGuard<'_, Option<Receiver<bool>>> {
         self.0.arriving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -100,11 +102,13 @@ impl Sender for Parts {
 
     fn sync(&self) -> io::Result<()> {
         let receipts = self.receipts();
-        let Some(receipts) = receipts.as_ref() else { return Ok(()) };
         while self.0.missing.load(Ordering::Relaxed) > 0 {
-            receipts.recv_timeout(RECEIPT_WAIT).map_err(|_| {
-                io::Error::other("the machine that sends the input has not stored the file")
-            })?;
+            let receipt = receipts.as_ref().map(|receipts| receipts.recv_timeout(RECEIPT_WAIT));
+            if receipt != Some(Ok(true)) {
+                return Err(io::Error::other(
+                    "the machine that sends the input has not stored the file",
+                ));
+            }
             self.0.missing.fetch_sub(1, Ordering::Relaxed);
         }
         Ok(())
@@ -153,55 +157,50 @@ struct ReturnedFile {
     new: Option<NewFile>,
     /// CRC-32C of its bytes so far.
     sum: u32,
+    /// Why it is not written, in words.
+    failure: Option<String>,
 }
 
 /// The files on this machine.
 #[derive(Debug)]
-pub(crate) struct ReturnedFiles {
-    files: Vec<ReturnedFile>,
-    /// The first that cannot be written, in words.
-    failure: Option<String>,
-}
+pub(crate) struct ReturnedFiles(Vec<ReturnedFile>);
 
 impl ReturnedFiles {
     pub(crate) fn new(files: Vec<WrittenFile>) -> ReturnedFiles {
-        let files = files.into_iter().map(|file| ReturnedFile { file, new: None, sum: 0 });
-        ReturnedFiles { files: files.collect(), failure: None }
+        let returned = |file| ReturnedFile { file, new: None, sum: 0, failure: None };
+        ReturnedFiles(files.into_iter().map(returned).collect())
     }
 
-    /// True if a file cannot be written.
-    pub(crate) fn has_failed(&self) -> bool {
-        self.failure.is_some()
+    /// Why files are missing or incomplete. `end` is that of the messages.
+    pub(crate) fn failures(&self, end: io::Result<()>) -> Vec<String> {
+        let is_cut = end.is_err();
+        let cut = end.err().unwrap_or_else(frame::cut_short);
+        let failure = |it: &ReturnedFile| {
+            let is_open = it.new.is_some() || is_cut;
+            it.failure.clone().or_else(|| is_open.then(|| it.file.failed(&cut)))
+        };
+        self.0.iter().filter_map(failure).collect()
     }
 
-    /// Why a file is missing or incomplete, if the files were asked for and one is. `end` is that of the messages.
-    pub(crate) fn failure(&mut self, end: io::Result<()>) -> Option<String> {
-        let is_open = |file: &&ReturnedFile| file.new.is_some() || end.is_err();
-        let open = self.files.iter().find(is_open);
-        let cut = open.map(|file| file.file.failed(end.err().unwrap_or_else(frame::cut_short)));
-        self.failure.take().or(cut)
-    }
-
-    /// Takes a part; true if a file is complete by it, and on the disk.
+    /// Takes a part. At the end of a file, its receipt: false if it has rows and is not on the disk.
     ///
-    /// Errors: a part of no file; bytes that are not those that were sent.
-    pub(crate) fn take(&mut self, part: &Part) -> io::Result<bool> {
-        let ReturnedFile { file, new, sum } =
-            self.files.get_mut(part.number).ok_or_else(damaged)?;
-        let before = if part.kind == BEGIN { 0 } else { *sum };
-        *sum = crc32c::crc32c_append(before, &part.bytes);
-        if *sum != part.sum {
-            return Err(damaged());
+    /// Errors: a part of no file.
+    pub(crate) fn take(&mut self, part: &Part) -> io::Result<Option<bool>> {
+        let it = self.0.get_mut(part.number).ok_or_else(damaged)?;
+        if part.kind == BEGIN {
+            (it.sum, it.failure) = (0, None);
         }
-        let is_last = part.kind == END && new.is_some();
-        match file.write(new, &part.kind, &part.bytes) {
-            Ok(()) => Ok(is_last),
-            Err(error) => {
-                *new = None;
-                self.failure.get_or_insert_with(|| file.failed(error));
-                Ok(false)
-            }
+        it.sum = crc32c::crc32c_append(it.sum, &part.bytes);
+        let written = match it.sum == part.sum {
+            true => it.file.write(&mut it.new, &part.kind, &part.bytes),
+            false => Err(damaged()),
+        };
+        if let Err(error) = written {
+            it.new = None;
+            it.failure.get_or_insert_with(|| it.file.failed(error));
         }
+        let is_stored = it.failure.is_none() || !it.file.has_rows;
+        Ok((part.kind == END).then_some(is_stored))
     }
 }
 
@@ -219,8 +218,7 @@ impl WrittenFile {
                 begun.take_name()?;
                 output::sync_name(&self.path, WHAT)?;
             }
-            // The rest of one that could not be written.
-            _ => {}
+            _ => return Err(damaged()),
         }
         Ok(())
     }
@@ -230,11 +228,11 @@ impl WrittenFile {
     }
 }
 
-/// Refuses a name that is no plain file's, or has no folder.
+/// Refuses a name under which no file can be written. Leaves no file behind.
 ///
-/// Errors: the system's, and a sentence about another kind of file.
-pub fn check(path: &Path) -> io::Result<()> {
-    output::head(path, 0, WHAT).map(drop)
+/// Errors: the system's, and a sentence about a name that is no plain file's.
+pub fn check(path: &Path, mode: u32) -> io::Result<()> {
+    NewFile::create(path, mode, WHAT).map(drop)
 }
 
 #[cfg(test)]
@@ -274,21 +272,22 @@ mod tests {
     fn files_arrive_as_they_are_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let file = |name: &str| WrittenFile { option: "--x", path: at(name), mode: 0o600 };
+        let file =
+            |name: &str| WrittenFile { option: "--x", path: at(name), mode: 0o600, has_rows: true };
         let new = || ReturnedFiles::new(vec![file("a"), file("b")]);
         let large: Vec<u8> = (0..3 * PART_BYTES + 7).map(|at| (at % 251) as u8).collect();
         let parts = [&b"first\n"[..], &sent(0, &large), b"second\n", &sent(1, b"")].concat();
         let mut files = new();
         assert_eq!(read(&mut files, &parts).unwrap(), "first\nsecond\n");
-        assert_eq!(files.failure(Ok(())), None);
+        assert_eq!(files.failures(Ok(())), Vec::<String>::new());
         assert_eq!(fs::read(at("a")).unwrap(), large);
         assert_eq!(fs::read(at("b")).unwrap(), b"");
         // A file that is sent once more takes the place of the first, when it is complete.
         let (begun, _) = parts.split_at(parts.len() / 2);
         let mut files = new();
         assert!(read(&mut files, begun).is_err());
-        assert!(files.failure(Ok(())).unwrap().contains("--x"), "{files:?}");
-        assert!(new().failure(Err(damaged())).unwrap().contains("damaged"));
+        assert!(files.failures(Ok(()))[0].contains("--x"), "{files:?}");
+        assert!(new().failures(Err(damaged()))[1].contains("damaged"));
         assert_eq!(fs::read(at("a")).unwrap(), large);
         drop(files);
         read(&mut new(), &sent(0, b"other")).unwrap();
@@ -298,13 +297,44 @@ mod tests {
         let lost = WrittenFile { path: at("none/c"), ..file("") };
         let mut files = ReturnedFiles::new(vec![lost, file("b")]);
         read(&mut files, &[sent(0, &large), sent(1, b"b")].concat()).unwrap();
-        assert!(files.has_failed() && fs::read(at("b")).unwrap() == b"b");
-        assert!(files.failure(Ok(())).unwrap().contains("none/c: No such file"));
+        assert_eq!(fs::read(at("b")).unwrap(), b"b");
+        let failures = files.failures(Ok(()));
+        assert!(failures.len() == 1 && failures[0].contains("none/c: No such file"));
         // Parts of no file.
-        for part in ["B 7 0 0", "D 0 99999999 0", "", "D x 1 0", "B 0 0 0 0", "B 0 0", "B 0 0 1"] {
+        for part in ["B 7 0 0", "D 0 99999999 0", "", "D x 1 0", "B 0 0 0 0", "B 0 0"] {
             let line = format!("{MARK} {part}\nx");
             assert!(read(&mut new(), line.as_bytes()).is_err(), "{part}");
         }
+    }
+
+    #[test]
+    fn a_receipt_says_if_rows_are_stored_and_a_later_file_mends_a_report() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("none/a");
+        let files = [true, false].map(|has_rows| WrittenFile {
+            option: "--x",
+            path: path.clone(),
+            mode: 0o600,
+            has_rows,
+        });
+        let mut files = ReturnedFiles::new(files.to_vec());
+        let receipts = |files: &mut ReturnedFiles, number| {
+            let bytes = sent(number, b"abc");
+            let mut bytes = &bytes[..];
+            let mut receipts = Vec::new();
+            while !bytes.is_empty() {
+                let mut line = String::new();
+                bytes.read_line(&mut line).unwrap();
+                let part = Part::read(&line, &mut bytes).unwrap().unwrap();
+                receipts.extend(files.take(&part).unwrap());
+            }
+            receipts
+        };
+        assert_eq!([0, 1].map(|number| receipts(&mut files, number)), [[false], [true]]);
+        assert_eq!(files.failures(Ok(())).len(), 2);
+        fs::create_dir(folder.path().join("none")).unwrap();
+        assert_eq!(receipts(&mut files, 1), [true]);
+        assert_eq!(files.failures(Ok(())).len(), 1);
     }
 
     /// A line of the ssh of this machine, with LogLevel DEBUG or of a ProxyCommand, comes between any bytes.
@@ -312,15 +342,15 @@ mod tests {
     fn a_file_with_a_message_in_it_takes_no_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        let file = WrittenFile { option: "--x", path: path.clone(), mode: 0o600 };
+        let file = WrittenFile { option: "--x", path: path.clone(), mode: 0o600, has_rows: true };
         let parts = sent(0, b"1,a\n2,b\n");
         for at in 1..parts.len() {
             let (before, behind) = parts.split_at(at);
             let mut files = ReturnedFiles::new(vec![file.clone()]);
             let end = read(&mut files, &[before, b"debug1: x\r\n", behind].concat());
-            let is_between = before.ends_with(b"\n") && end.is_ok();
-            assert_eq!(is_between, path.exists(), "{at}: {end:?}");
-            assert!(is_between || files.failure(end.map(drop)).is_some(), "{at}");
+            let is_written = path.exists();
+            assert!(!is_written || before.ends_with(b"\n"), "{at}: {end:?}");
+            assert_eq!(is_written, files.failures(end.map(drop)).is_empty(), "{at}");
             let _ = fs::remove_file(&path);
         }
     }

@@ -58,15 +58,15 @@ impl From<sources::Error> for UploadError {
 }
 
 impl Upload {
-    /// Writes all of it, and receipts as they come.
+    /// Writes all of it, and receipts as they come: true of a file that is stored.
     pub(crate) fn write(
         self,
         out: &mut impl Write,
-        receipts: &Receiver<()>,
+        receipts: &Receiver<bool>,
     ) -> Result<(), UploadError> {
         self.write_load(out)?;
-        for () in receipts {
-            frame::write(out, FrameKind::Receipt, &[])?;
+        for is_stored in receipts {
+            frame::write(out, FrameKind::Receipt, if is_stored { &[] } else { &[0] })?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! A target that another load has taken.
 
 use std::sync::mpsc::Sender;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::names::Names;
 use crate::waiting::describe;
@@ -12,10 +12,22 @@ use server::session::Session;
 /// A predecessor that was killed may still hold its lock while the server ends its statement.
 pub(super) const BUSY_WAIT: Duration = Duration::from_secs(5);
 
-/// Takes a target's named lock. Waits for another load that has it, and tells that.
+/// Takes a target's named lock. Waits for another load that has it, and tells that; takes the time from `wait`.
 ///
 /// Errors: [`Error::Busy`].
 pub(super) fn claim(
+    session: &mut Session,
+    target: &TableName,
+    wait: &mut Duration,
+    told: Option<&Sender<String>>,
+) -> Result<()> {
+    let begun = Instant::now();
+    let claimed = claim_within(session, target, *wait, told);
+    *wait = wait.saturating_sub(begun.elapsed());
+    claimed
+}
+
+fn claim_within(
     session: &mut Session,
     target: &TableName,
     wait: Duration,

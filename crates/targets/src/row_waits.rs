@@ -51,14 +51,15 @@ impl RowWaits {
     }
 
     /// Runs `work`, the transaction of a chunk over the connection of `mark`; true if a statement was ended, with
-    /// server error 1317, because it waited for others while others waited for the transaction.
+    /// server error 1317 or another one, because it waited for others while others waited for the transaction. The
+    /// flag that `work` gets is true from before that on.
     ///
     /// Accounts that may not see transactions wait until the statement's own limit.
     pub fn yielding<T>(
         &self,
         options: &ConnectOptions,
         mark: &Mark,
-        work: impl FnOnce() -> T,
+        work: impl FnOnce(&Arc<AtomicBool>) -> T,
     ) -> (T, bool) {
         // An interrupt of the load need not stop these statements: they are short.
         let options = ConnectOptions { interrupt: Interrupt::default(), ..options.clone() };
@@ -69,6 +70,7 @@ impl RowWaits {
             mark: mark.clone(),
             has_yielded: Arc::clone(&has_yielded),
         };
+        let work = || work(&has_yielded);
         let done = lasting::run(QUIET, move |ended| looker.look_on(ended), work);
         (done, has_yielded.load(Ordering::Acquire))
     }

@@ -31,9 +31,9 @@ impl Lock {
     /// but one that a swap had put aside exists.
     pub fn take(mut session: Session, name: &TableName, options: &LockOptions) -> Result<Lock> {
         session.set_lock_wait(options.lock_wait)?;
-        let mut name = name.clone();
+        let (mut name, mut wait) = (name.clone(), options.load_wait);
         let table = loop {
-            claim(&mut session, &name, options.load_wait, options.told.as_ref())?;
+            claim(&mut session, &name, &mut wait, options.told.as_ref())?;
             // Now that nobody else loads it.
             let table = described(&mut session, &name, options, &CatalogCache::default())?;
             if table.name == name {
@@ -66,8 +66,9 @@ impl Keeper {
         session.set_lock_wait(options.lock_wait)?;
         let mut targets = names.to_vec();
         targets.sort();
-        let (wait, told) = (options.load_wait, options.told.as_ref());
-        targets.iter().try_for_each(|target| claim(&mut session, target, wait, told))?;
+        // Others wait for the tables that are taken first: all are waited for as long as one.
+        let (mut wait, told) = (options.load_wait, options.told.as_ref());
+        targets.iter().try_for_each(|target| claim(&mut session, target, &mut wait, told))?;
         let asked = asked(&mut session, names, options)?;
         let tables = names.iter().map(|name| described(&mut session, name, options, &asked));
         let tables = tables.collect::<Result<Vec<Table>>>()?;

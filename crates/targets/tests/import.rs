@@ -9,7 +9,7 @@ use server::{ConnectOptions, Error, Session};
 use targets::import::{Building, Imported, Placed};
 use targets::relations::KeyChecks;
 use targets::staging_table::{Discarded, Exported, StagingTable, Template};
-use targets::{Direct, Lock, LockOptions};
+use targets::{Direct, Keeper, Lock, LockOptions, Names};
 use testkit::{TestServer, TestServerOptions};
 
 const COLUMNS: &str = "(a INT PRIMARY KEY AUTO_INCREMENT, b VARCHAR(20) DEFAULT 'x', KEY (b)) \
@@ -258,6 +258,36 @@ fn a_second_load_of_the_same_table_is_busy() {
     }
     drop(first);
     setup.target(server);
+}
+
+/// 200 tables were waited for 200 times as long, while other loads waited for those that were taken.
+#[test]
+fn several_tables_are_waited_for_as_long_as_one() {
+    let Some(server) = TestServer::shared() else { return };
+    let setup = setup(server);
+    let names = ["made", "t"].map(|table| TableName::new(setup.database.as_str(), table));
+    let (told, heard) = std::sync::mpsc::channel();
+    let load_wait = Duration::from_secs(60);
+    let options = LockOptions { load_wait, told: Some(told), ..LockOptions::default() };
+    let mut holders = names.clone().map(|name| {
+        let mut holder = server.connect().unwrap();
+        assert!(holder.lock_name(&Names::of(&name).lock, Duration::ZERO).unwrap());
+        Some(holder)
+    });
+    let seconds: Vec<u64> = std::thread::scope(|scope| {
+        let (session, names) = (server.connect().unwrap(), &names);
+        let load = scope.spawn(move || Keeper::take(session, names, &options).map(drop));
+        // Each holder goes when its table is waited for.
+        let mut seconds = Vec::new();
+        for (line, holder) in heard.iter().zip(&mut holders) {
+            let (_, rest): (_, &str) = line.split_once("at most ").unwrap();
+            seconds.push(rest.split(' ').next().unwrap().parse().unwrap());
+            *holder = None;
+        }
+        load.join().unwrap().unwrap();
+        seconds
+    });
+    assert!(seconds[0] == 60 && seconds[1] <= 55, "{seconds:?}");
 }
 
 #[test]

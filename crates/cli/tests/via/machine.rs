@@ -151,6 +151,24 @@ impl Machine {
         }
     }
 
+    /// The rejected rows that are kept on the other machine, with their reasons; removes both.
+    #[track_caller]
+    pub(super) fn kept_rows(&self) -> String {
+        let mut kept = self.desk.home.temp_files();
+        kept.sort();
+        assert_eq!(kept.len(), 2, "{kept:?}");
+        let paths = kept.iter().map(|name| self.desk.home.temp_dir().join(name));
+        let texts: Vec<String> = paths
+            .map(|path| {
+                let text = fs::read_to_string(&path).unwrap();
+                fs::remove_file(&path).unwrap();
+                text
+            })
+            .collect();
+        assert!(texts[1].starts_with("{\""), "{texts:?}");
+        texts[0].clone()
+    }
+
     /// Asserts that only tables of the test and no temporary files are there.
     #[track_caller]
     pub(super) fn leaves_nothing(&mut self) {

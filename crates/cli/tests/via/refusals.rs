@@ -23,6 +23,8 @@ fn options_that_do_not_fit_are_refused_by_name() {
         refused(&["a.csv", option, "none/x"], &[option, "none/x", "No such file"]);
         refused(&["a.csv", option, "/dev/full"], &[option, "it is not a file"]);
         refused(&["a.csv", option, "."], &[option, "directory"]);
+        // A folder that takes no file.
+        refused(&["a.csv", option, "/proc/self/x"], &[option, "/proc/self/x"]);
         let mut command =
             home.inrush(["load", "a.csv", "--via", "ssh://host.invalid", "--into", "d.t"]);
         let variable = option[2..].to_uppercase();

@@ -1,5 +1,6 @@
 //! The connection of a sender: made, made again, and fit for rows.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use job::error::Error;
@@ -117,11 +118,12 @@ impl Sender {
         seconds.clamp(1, ROW_LOCK_SECONDS_MAX)
     }
 
-    /// True for an AUTO_INCREMENT value that did not come because others keep the lock of the values: the server has the
-    /// same error for a full column.
+    /// True for an AUTO_INCREMENT value that did not come because others keep the lock of the values, or because the wait
+    /// for that lock was ended: the server has the same error for a full column.
     pub(super) fn is_late(&self, error: &server::Error, begun: Instant) -> bool {
         let limit = Duration::from_secs(u64::from(self.row_wait_seconds()));
-        error.errno() == Some(ER_AUTOINC_READ_FAILED) && begun.elapsed() >= limit
+        let has_waited = begun.elapsed() >= limit || self.has_yielded.load(Ordering::Acquire);
+        error.errno() == Some(ER_AUTOINC_READ_FAILED) && has_waited
     }
 
     /// Sets the variables of a session that sends rows: all at once, or one by one where the server refuses one.

@@ -2,14 +2,13 @@
 
 use std::io::Read;
 use std::sync::Arc;
-use std::time::Instant;
 
 use job::options::OnDuplicate;
 use server::session::{Done, Session, Warning};
 
 use super::trouble::Trouble;
 use super::{
-    ChunkResult, ER_DUP_ENTRY, Sender, WARNINGS_MAX, again_or_failed, internal, late, no_session,
+    ChunkResult, ER_DUP_ENTRY, Sender, WARNINGS_MAX, again_or_failed, internal, no_session,
 };
 use crate::retry::{Class, classify};
 use crate::sent_chunk::SentChunk;
@@ -37,12 +36,10 @@ impl Sender {
         let label = &self.statements.load_label;
         let session = self.session.as_mut().ok_or_else(no_session)?;
         let sql = session.comment() + &self.statements.load;
-        let begun = Instant::now();
         let done = session.load_rows(&sql, label, source);
         // The driver may still hold its half when the connection broke.
         chunk.text = Arc::try_unwrap(text).unwrap_or_else(|text| text.to_vec());
         let done = match done {
-            Err(e) if self.is_late(&e, begun) => return Err(late(e)),
             Err(e) if matches!(classify(&e), Class::Row | Class::Duplicate) => return Ok(false),
             done => done.map_err(again_or_failed)?,
         };

@@ -368,3 +368,30 @@ fn a_savepoint_undoes_a_chunk_alone() {
         scene.session.exec(&format!("TRUNCATE {}", scene.target.quoted())).unwrap();
     }
 }
+
+/// The server has error 1467 for a counter without values, and for a wait for the counter's lock. LOAD DATA that took as
+/// long as `--lock-wait` was sent again for ever.
+#[test]
+fn a_full_counter_behind_a_slow_statement_is_no_lock() {
+    let Some(server) = TestServer::shared() else { return };
+    let columns = "a BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, b VARCHAR(10)";
+    let mut scene = Scene::new(server, columns, &NAMES, OnDuplicate::Fail);
+    scene.options.lock_wait = Duration::from_secs(1);
+    let table = scene.target.quoted();
+    let slow = format!(
+        "CREATE TRIGGER {}.slow BEFORE INSERT ON {table} FOR EACH ROW \
+         SET @slow = IF(NEW.b = 'slow', SLEEP(1.2), 0)",
+        scene.target.database
+    );
+    scene.session.exec(&slow).unwrap();
+    scene
+        .session
+        .exec(&format!("ALTER TABLE {table} AUTO_INCREMENT=18446744073709551615"))
+        .unwrap();
+    let mut notes = Notes::default();
+    let mut chunk = chunk(0, Form::Lines, &["5\tslow", "0\tb"]);
+    let batch = Batch { rows: 1, ..BATCH };
+    let sent = scene.sender().send(&mut chunk, batch, &mut notes).unwrap();
+    assert_eq!((sent.rejects.len(), notes.causes.len()), (1, 0), "{:?}", sent.rejects);
+    assert_eq!(scene.rows(), ["5\tslow"]);
+}

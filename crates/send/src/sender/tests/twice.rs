@@ -317,3 +317,46 @@ fn chunks_that_a_crash_took_are_missed() {
         "{lost:?}"
     );
 }
+
+/// A statement that waits for the lock of AUTO_INCREMENT values, and is ended for others that wait for its transaction.
+/// The server's error is that of a full counter, and good rows were rejected for it.
+#[test]
+fn rows_whose_statement_is_ended_for_others_are_sent_again() {
+    let Some(server) = TestServer::shared() else { return };
+    // The other one takes no lock for these values.
+    if server.version().flavor != Flavor::MariaDb {
+        return;
+    }
+    let columns = "a INT AUTO_INCREMENT PRIMARY KEY, b VARCHAR(10), UNIQUE (b)";
+    let mut scene = Scene::new(server, columns, &["b"], OnDuplicate::Fail);
+    let table = scene.target.quoted();
+    let mut gate = server.connect().unwrap();
+    gate.exec("START TRANSACTION").unwrap();
+    gate.exec(&format!("INSERT INTO {table} (b) VALUES ('a')")).unwrap();
+    let mut notes = Notes::default();
+    let mut sender = scene.sender();
+    let pause = || std::thread::sleep(Duration::from_millis(500));
+    let long = format!(
+        "INSERT INTO {table} (b) SELECT IF(seq = 1, 'x', CONCAT('y', SLEEP(8))) FROM {}.seq_1_to_2",
+        scene.target.database
+    );
+    let waits = format!("SELECT b FROM {table} WHERE b = 'a' FOR UPDATE");
+    let sent = std::thread::scope(|scope| {
+        let sent = scope.spawn(|| {
+            // Two statements; the first waits for the gate.
+            let mut chunk = chunk(0, Form::Tuples, &["a", "b", "c", "d"]);
+            sender.send(&mut chunk, BATCH, &mut notes)
+        });
+        pause();
+        let (mut numbers, mut waiting) = (server.connect().unwrap(), server.connect().unwrap());
+        scope.spawn(move || numbers.exec(&long).unwrap());
+        pause();
+        gate.exec("ROLLBACK").unwrap();
+        pause();
+        waiting.query(&waits).unwrap();
+        sent.join().unwrap().unwrap()
+    });
+    assert!(sent.rejects.is_empty(), "{:?}", sent.rejects);
+    assert!(notes.causes.contains(&Cause::LockWait), "{:?}", notes.causes);
+    assert_eq!((sent.entry.rows, scene.rows().len()), (4, 6));
+}
