@@ -65,8 +65,7 @@ pub fn columns_of(session: &mut Session, names: &[TableName]) -> Result<Vec<Resu
     Ok(columns)
 }
 
-/// The description of one of many, of what was asked about all of them. The caller checks the session's variables
-/// behind the last one.
+/// The description of one of many, of what was asked about all of them. The caller checks the session's variables behind the last one.
 pub fn read_among(session: &mut Session, name: &TableName, asked: &CatalogCache) -> Result<Table> {
     let begun = Instant::now();
     let alone = CatalogCache::default();

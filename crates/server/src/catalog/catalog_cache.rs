@@ -4,9 +4,8 @@
 //! definition of a, of b, ..  ->  each view, about some tables at a time  ->  the definitions again  ->  a as described, b, ..
 //! ```
 //!
-//! A question about one table costs the server nearly as much as one about sixty. An answer counts if the
-//! definition is the same afterwards as it was before: see [`CatalogCache::confirm`] and
-//! [`read_among`](super::read_among).
+//! A question about one table costs the server nearly as much as one about sixty. An answer counts if the definition is the same
+//! afterwards as it was before: see [`CatalogCache::confirm`] and [`read_among`](super::read_among).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

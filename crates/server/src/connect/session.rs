@@ -356,8 +356,7 @@ impl Session {
         self.run_as(sql, |e| Error::from_driver_as(e, label))
     }
 
-    /// [`Session::load_local`], where the statement names columns of the user's: `label` stands
-    /// for it in errors.
+    /// [`Session::load_local`], where the statement names columns of the user's: `label` stands for it in errors.
     pub fn load_rows(
         &mut self,
         sql: &str,
