@@ -4,6 +4,7 @@ use face::option::{BY_POSITION, COLUMNS, FIELDS_TERMINATED_BY, HEADER, IGNORE_UN
 use job::error::Error;
 use job::options::{InputOptions, LoadOptions, RowRules};
 use schema::{Column, Table};
+use server::identifier::quote_name;
 use server::{Session, identifier};
 use sources::{FieldKind, FileSource, Layout, Source, SourceExt as _, remote};
 use sql::Literals;
@@ -13,6 +14,8 @@ use values::{Family, SqlType};
 ///
 /// Source: `Load_data_param::add_outvar_field` in the server's `sql/sql_load.cc`.
 const BLOB_ROW_BYTES: u32 = 256;
+/// Server error of a column that is not there.
+const ER_BAD_FIELD: u16 = 1054;
 
 /// The fields of a line in order.
 #[derive(Clone, Debug)]
@@ -284,11 +287,21 @@ fn find(session: &mut Session, table: &Table, name: &str) -> Result<Option<usize
         return Ok(found);
     }
     for (at, column) in table.columns.iter().enumerate() {
-        if session.is_same_name(&column.name, trimmed)? {
+        if is_same_name(session, &column.name, trimmed)? {
             return Ok(Some(at));
         }
     }
     Ok(None)
+}
+
+/// True if the server takes two names for that of one column: it compares letters without case,
+/// by a table of its own.
+fn is_same_name(session: &mut Session, column: &str, name: &str) -> Result<bool, Error> {
+    let (column, name) = (quote_name(column), quote_name(name));
+    match session.exec(&format!("SELECT {name} FROM (SELECT 1 AS {column}) AS t")) {
+        Err(e) if e.errno() == Some(ER_BAD_FIELD) => Ok(false),
+        other => Ok(other.map(|_| true)?),
+    }
 }
 
 /// Says that fields by position are not as many as the columns.

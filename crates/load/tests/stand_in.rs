@@ -62,6 +62,17 @@ fn a_load_by_one_transaction_sends_few_requests() {
     assert!(sent.len() <= REQUESTS_MAX, "{} requests:\n{}", sent.len(), sent.join("\n"));
 }
 
+#[test]
+fn a_further_table_in_one_transaction_has_requests_for_its_rows_alone() {
+    let folder = folder();
+    let requests = Scene::new(WAYS[3], &folder.path().join("further")).requests();
+    let sent: Vec<_> = requests.iter().map(|one| String::from_utf8_lossy(&one.text)).collect();
+    let is_of_second = |text: &str| text.contains("`u`") && !text.contains("`t`");
+    let own: Vec<_> = sent.iter().filter(|text| is_of_second(text)).collect();
+    assert!(own.iter().all(|text| text.contains(" INTO ")), "{own:#?}");
+    assert!(!own.is_empty(), "{sent:#?}");
+}
+
 /// A folder for journals, in memory where that can be: thousands are synced.
 fn folder() -> TempDir {
     match Path::new("/dev/shm").is_dir() {

@@ -162,8 +162,8 @@ impl<'a> RowLoad<'a> {
         }
     }
 
-    /// Sends the rows into the transaction of `session`, which has those of other tables, and gives that back.
-    /// Nothing is committed here, and the table is known to be fit for it.
+    /// Sends the rows into the transaction of `session`, which has those of other tables and holds this table, and
+    /// gives that back. Nothing is committed here, and the table is known to be fit for it.
     ///
     /// Errors: the session is gone, and with it all that its transaction held.
     pub fn run_within(
@@ -461,6 +461,8 @@ impl<'a> RowLoad<'a> {
             Some(resume) => Commit::Chunks(resume.ledger.clone()),
             None => Commit::Whole { savepoints: !is_spider },
         };
+        // A transaction of our own has looked for rows, or deleted them.
+        let is_held = self.transaction.is_none() || options.mode != Mode::Append;
         let vindex = vindex(target, &columns.names())?;
         Ok(SenderOptions {
             connect: self.connect.clone(),
@@ -475,6 +477,7 @@ impl<'a> RowLoad<'a> {
                 rule: options.rows.on_duplicate,
             },
             commit,
+            is_held,
             vindex,
             form,
             settings: columns.settings(target.session.version()),

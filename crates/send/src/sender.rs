@@ -73,6 +73,8 @@ pub(crate) struct SenderOptions {
     pub(crate) place: Place,
     /// When rows are there to stay.
     pub(crate) commit: Commit,
+    /// True if the transaction of [`Commit::Whole`] holds the table when it is given.
+    pub(crate) is_held: bool,
     /// The column by which rows are divided among shards, and its place in a tuple.
     pub(crate) vindex: Option<(Vindex, usize)>,
     /// How rows are to be written: [`insert_form`] says it of INSERTs.
@@ -203,7 +205,7 @@ impl Sender {
             prepared: [None, None],
             is_in_file_charset: false,
             is_open: false,
-            is_held: false,
+            is_held: options.is_held,
             has_yielded: Arc::default(),
             sql: String::new(),
         };

@@ -26,7 +26,7 @@ pub use self::catalog_cache::CatalogCache;
 pub use self::constraints::{
     KeyBetween, KeysOfTables, all_foreign_keys, foreign_keys, foreign_keys_of, name_in_keys,
 };
-pub use self::create_table::{definition, lines};
+pub use self::create_table::{definition, definitions, lines};
 pub use self::defaults::for_copies;
 pub use self::evaluate::{Moment, default_moment_digits, evaluate_defaults};
 pub use self::references::{plain_keys, references, without_references};
@@ -51,24 +51,9 @@ pub fn read(session: &mut Session, name: &TableName) -> Result<Table> {
     Ok(table)
 }
 
-/// Describes many tables, by questions about all of them.
-///
-/// Errors: as [`read`]; the inner ones are those of one table.
-pub fn read_all(session: &mut Session, names: &[TableName]) -> Result<Vec<Result<Table>>> {
-    let mut asked = CatalogCache::default();
-    for name in names {
-        // Who cannot be told of is asked about alone, which tells why.
-        let _ = asked.define(session, name);
-    }
-    asked.ask(session)?;
-    let tables = names.iter().map(|name| read_among(session, name, &asked)).collect();
-    session.check_variables()?;
-    Ok(tables)
-}
-
 /// The columns of many tables of one database, without the values of their defaults.
 ///
-/// Errors: as [`read_all`].
+/// Errors: as [`read`]; the inner ones are those of one table.
 pub fn columns_of(session: &mut Session, names: &[TableName]) -> Result<Vec<Result<Vec<Column>>>> {
     let mut rows = catalog_cache::columns(session, names)?;
     let columns = names.iter().map(|name| match rows.remove(&(View::Columns, name.clone())) {
@@ -80,16 +65,21 @@ pub fn columns_of(session: &mut Session, names: &[TableName]) -> Result<Vec<Resu
     Ok(columns)
 }
 
-/// The description of one of many, of what was asked about all of them. The caller checks the session's variables
-/// behind the last one.
+/// The description of one of many, of what was asked about all of them. The caller checks the session's variables behind the last one.
 pub fn read_among(session: &mut Session, name: &TableName, asked: &CatalogCache) -> Result<Table> {
     let begun = Instant::now();
-    let (alone, mut asked) = (CatalogCache::default(), asked);
+    let alone = CatalogCache::default();
+    let mut asked = if asked.definition(name).is_some() { asked } else { &alone };
     loop {
-        let table = read_once(session, name, std::mem::replace(&mut asked, &alone))?;
-        if begun.elapsed() > LISTED_WAIT || is_as_read(session, &table)? {
+        let calls = session.calls();
+        let table = read_once(session, name, asked)?;
+        // Nothing more was asked.
+        let is_confirmed = asked.is_confirmed && calls == session.calls();
+        let is_known = is_confirmed && !table.columns.is_empty();
+        if is_known || begun.elapsed() > LISTED_WAIT || is_as_read(session, &table)? {
             return Ok(table);
         }
+        asked = &alone;
         std::thread::sleep(LISTED_NAP);
     }
 }

@@ -5,10 +5,9 @@
 //!                           proof (stranger, greeting) -> pin
 //! ```
 //!
-//! `proof` is a log-in of our own, by which a server proves that a certificate is its own, `pin` what
-//! holds the driver's connections to that certificate.
-//! [`reach`] waits for a server that is restarting; `mark` tells a connection of ours from others;
-//! [`interrupt`] is the wish to stop that a session heeds, `watcher` ends the statements that do not.
+//! `proof` is a log-in of our own, by which a server proves that a certificate is its own, `pin` what holds the driver's connections to
+//! that certificate. [`reach`] waits for a server that is restarting; `mark` tells a connection of ours from others; [`interrupt`] is the
+//! wish to stop that a session heeds, `watcher` ends the statements that do not.
 
 mod driver;
 mod greeting;

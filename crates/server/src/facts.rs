@@ -62,8 +62,7 @@ pub struct ServerFacts {
     pub session_log_bin: bool,
     /// True if the load's statements are kept out of it on purpose.
     pub unlogged: bool,
-    /// True if the statements that publish such a load are in the log, and the replicas have the
-    /// rest.
+    /// True if the statements that publish such a load are in the log, and the replicas have the rest.
     pub logs_publishing: bool,
     /// True if Galera replicates this server.
     pub galera: bool,

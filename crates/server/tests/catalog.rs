@@ -563,8 +563,10 @@ fn a_table_of_many_is_what_it_is_alone() {
     let names: Vec<TableName> =
         names.map(|table| TableName::new(database.as_str(), table)).collect();
     let mut asked = catalog::CatalogCache::default();
-    names.iter().for_each(|name| asked.define(&mut session, name).unwrap());
-    asked.define(&mut session, &TableName::new(database.as_str(), "nowhere")).unwrap_err();
+    asked.define(&mut session, &names.iter().collect::<Vec<_>>()).unwrap();
+    let nowhere = TableName::new(database.as_str(), "nowhere");
+    let error = asked.define(&mut session, &[&names[0], &nowhere, &names[1]]).unwrap_err();
+    assert_eq!(error.errno(), Some(1146), "{error}");
     asked.ask(&mut session).unwrap();
     for name in &names {
         let alone = format!("{:?}", catalog::read(&mut session, name).unwrap());
@@ -573,6 +575,10 @@ fn a_table_of_many_is_what_it_is_alone() {
     }
     // What was altered since is asked about again.
     session.exec(&format!("ALTER TABLE {database}.z ADD COLUMN b INT")).unwrap();
+    let mut confirmed = asked.clone();
+    confirmed.confirm(&mut session).unwrap();
+    let z = catalog::read_among(&mut session, &names[64], &confirmed).unwrap();
+    assert_eq!(z.columns.len(), 2);
     let z = catalog::read_among(&mut session, &names[64], &asked).unwrap();
     assert_eq!(z.columns.len(), 2);
 }

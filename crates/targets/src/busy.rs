@@ -6,11 +6,14 @@ use std::time::{Duration, Instant};
 use crate::names::Names;
 use crate::waiting::describe;
 use server::error::{Error, Result};
-use server::identifier::TableName;
-use server::session::Session;
+use server::identifier::{TableName, quote_text};
+use server::session::{Row, Session};
 
 /// A predecessor that was killed may still hold its lock while the server ends its statement.
 pub(super) const BUSY_WAIT: Duration = Duration::from_secs(5);
+
+/// Targets that are taken by one request at most.
+const CLAIMED_AT_ONCE: usize = 64;
 
 /// Takes a target's named lock. Waits for another load that has it, and tells that; takes the time from `wait`.
 ///
@@ -53,6 +56,33 @@ fn claim_within(
         true => Ok(()),
         false => Err(busy(session, target)?),
     }
+}
+
+/// The same of many targets, in their order: those that are free by few requests.
+pub(super) fn claim_all(
+    session: &mut Session,
+    targets: &[TableName],
+    mut wait: Duration,
+    told: Option<&Sender<String>>,
+) -> Result<()> {
+    let lock = |target| quote_text(&Names::of(target).lock);
+    for some in targets.chunks(CLAIMED_AT_ONCE) {
+        let questions = some.iter().map(|target| format!("SELECT GET_LOCK({}, 0)", lock(target)));
+        let answers = match session.query_all(&questions.collect::<Vec<_>>()) {
+            Err(error) if error.errno().is_none() => return Err(error),
+            // A proxy may take one statement at a time.
+            answers => answers.unwrap_or_default(),
+        };
+        let is_taken = |rows: &Vec<Row>| rows.first().and_then(|row| row.bytes(0)) == Some(b"1");
+        let first = answers.iter().position(|rows| !is_taken(rows)).unwrap_or(answers.len());
+        // Who waits for a target has none behind it.
+        for (target, _) in some.iter().zip(&answers).skip(first).filter(|(_, rows)| is_taken(rows))
+        {
+            session.exec(&format!("DO RELEASE_LOCK({})", lock(target)))?;
+        }
+        some[first..].iter().try_for_each(|target| claim(session, target, &mut wait, told))?;
+    }
+    Ok(())
 }
 
 /// The error of a target that another load has taken.

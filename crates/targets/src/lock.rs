@@ -81,6 +81,8 @@ pub struct Lock {
     pub unsupported: Vec<Unsupported>,
     /// Remarks on events that did not end the load: a connection made again.
     pub remarks: Vec<String>,
+    /// [`Resting::was_empty`](crate::Resting::was_empty).
+    pub was_empty: Option<bool>,
     /// Foreign keys of other tables that refer to an old table behind its swap, each with the table that it
     /// is to refer to.
     pub keys_left: Vec<(TableName, String)>,

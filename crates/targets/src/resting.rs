@@ -15,11 +15,15 @@ use crate::left::Left;
 use crate::lock::{Folder, Lock, LockOptions};
 use crate::names::Names;
 use crate::triggers;
-use crate::turns::Blocked;
+use crate::turns::{Blocked, TURN};
 use crate::waiting::Patience;
 use server::Unsupported;
+use server::error::Result;
 use server::facts::{ServerFacts, database_dir::DatabaseDir};
 use server::session::Session;
+
+/// Targets that are asked for rows by one request at most.
+const ASKED_AT_ONCE: usize = 64;
 
 /// The connections of a target: a session, and one that is kept for the swap and for checkpoints.
 #[derive(Debug)]
@@ -41,6 +45,8 @@ pub struct Resting {
     pub unsupported: Vec<Unsupported>,
     /// Remarks on events that did not end the load.
     pub remarks: Vec<String>,
+    /// True if it had no row when [`Resting::note_empty`] asked; none where nobody has asked.
+    pub was_empty: Option<bool>,
     pub(super) patience: Patience,
     pub(super) reconnect_wait: Duration,
     pub(super) allow_empty: bool,
@@ -94,6 +100,7 @@ impl Resting {
             facts: Arc::clone(facts),
             unsupported,
             remarks: Vec::new(),
+            was_empty: None,
             patience,
             reconnect_wait: options.reconnect_wait,
             allow_empty: options.allow_empty,
@@ -103,10 +110,33 @@ impl Resting {
         }
     }
 
+    /// Notes of many targets if they have rows, by few requests. No table is waited for longer than a turn: who
+    /// needs to know asks for its rows alone then.
+    ///
+    /// Errors: a lost connection.
+    pub fn note_empty(targets: &mut [Resting], session: &mut Session) -> Result<()> {
+        let Some(wait) = targets.first().map(|target| target.patience.wait) else { return Ok(()) };
+        session.set_lock_wait(TURN)?;
+        for some in targets.chunks_mut(ASKED_AT_ONCE) {
+            let one = |target: &Resting| {
+                format!("SELECT 1 FROM {base} LIMIT 1", base = target.table.name.base())
+            };
+            let questions: Vec<String> = some.iter().map(one).collect();
+            let answers = match session.query_all(&questions) {
+                Err(error) if error.errno().is_none() => return Err(error),
+                answers => answers.unwrap_or_default(),
+            };
+            for (target, rows) in some.iter_mut().zip(answers) {
+                target.was_empty = Some(rows.is_empty());
+            }
+        }
+        session.set_lock_wait(wait)
+    }
+
     /// Has these connections work at it.
     pub fn work(self, connections: Connections) -> Lock {
         let Connections { session, spare } = connections;
-        let Resting { table, facts, names, unsupported, remarks, .. } = self;
+        let Resting { table, facts, names, unsupported, remarks, was_empty, .. } = self;
         let Resting { patience, reconnect_wait, allow_empty, folder, keeper, left, .. } = self;
         Lock {
             session,
@@ -115,6 +145,7 @@ impl Resting {
             names,
             unsupported,
             remarks,
+            was_empty,
             keys_left: Vec::new(),
             blocked: Blocked::default(),
             keeps_others: None,
@@ -157,7 +188,7 @@ fn missing_for_keys(table: &Table, facts: &ServerFacts) -> Option<Unsupported> {
 impl Lock {
     /// Takes the connections from the target, for another one.
     pub fn rest(self) -> (Resting, Connections) {
-        let Lock { session, table, facts, names, unsupported, remarks, .. } = self;
+        let Lock { session, table, facts, names, unsupported, remarks, was_empty, .. } = self;
         let Lock { patience, reconnect_wait, allow_empty, spare, folder, keeper, left, .. } = self;
         let resting = Resting {
             table,
@@ -165,6 +196,7 @@ impl Lock {
             names,
             unsupported,
             remarks,
+            was_empty,
             patience,
             reconnect_wait,
             allow_empty,

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use schema::Table;
 
-use crate::busy::claim;
+use crate::busy::{claim, claim_all};
 use crate::guard::publishing;
 use crate::keeper::Keeper;
 use crate::left::Left;
 use crate::lock::{Lock, LockOptions};
 use crate::names::{ASIDES, is_own_database, kind_prefix};
 use crate::resting::{Connections, Resting};
-use crate::turns::Turns;
+use crate::turns::{TURN, Turns};
 use crate::waiting::Patience;
 use server::Unsupported;
 use server::catalog::{self, CatalogCache};
@@ -67,8 +67,7 @@ impl Keeper {
         let mut targets = names.to_vec();
         targets.sort();
         // Others wait for the tables that are taken first: all are waited for as long as one.
-        let (mut wait, told) = (options.load_wait, options.told.as_ref());
-        targets.iter().try_for_each(|target| claim(&mut session, target, &mut wait, told))?;
+        claim_all(&mut session, &targets, options.load_wait, options.told.as_ref())?;
         let asked = asked(&mut session, names, options)?;
         let tables = names.iter().map(|name| described(&mut session, name, options, &asked));
         let tables = tables.collect::<Result<Vec<Table>>>()?;
@@ -152,14 +151,26 @@ fn asked(
     options: &LockOptions,
 ) -> Result<CatalogCache> {
     let mut asked = CatalogCache::default();
-    for name in names {
-        let defined = patience(name, options).watch(session, |session| asked.define(session, name));
+    // A lock that does not come within a turn is waited for below, by the name of its table.
+    session.set_lock_wait(TURN)?;
+    let one_by_one = match asked.define(session, &names.iter().collect::<Vec<_>>()) {
+        Ok(()) => &[],
+        Err(error) if error.errno().is_none() => return Err(error),
+        Err(_) => names,
+    };
+    session.set_lock_wait(options.lock_wait)?;
+    for name in one_by_one {
+        let patience = patience(name, options);
+        let defined = patience.watch(session, |session| asked.define(session, &[name]));
         match defined {
             Err(error) if error.errno().is_none() => return Err(error),
             _ => {}
         }
     }
     asked.ask(session)?;
+    session.set_lock_wait(TURN)?;
+    asked.confirm(session)?;
+    session.set_lock_wait(options.lock_wait)?;
     Ok(asked)
 }
 

@@ -20,7 +20,7 @@ use crate::turns::{TURN, Turns};
 use crate::waiting::Patience;
 use disk::failpoint;
 use schema::{Mode, Table};
-use server::catalog::{self, definition};
+use server::catalog::{self, definition, definitions};
 use server::connect::Mark;
 use server::engine::Kind;
 use server::error::{Error, Result};
@@ -33,6 +33,8 @@ use server::version::Flavor;
 const ROW_LOCK_SECONDS_MAX: u64 = 1_073_741_824;
 /// A transaction whose connection broke is rolled back, or was committed, within this.
 const OUTCOME_WAIT: Duration = Duration::from_secs(120);
+/// Tables that are held by one request at most.
+const INCLUDED_AT_ONCE: usize = 64;
 /// Tables that a question about numbers names at most.
 const NUMBERS_AT_ONCE: usize = 64;
 /// The end of a query that waits for transactions which changed its rows.
@@ -88,11 +90,7 @@ impl Transaction {
         session.exec("START TRANSACTION")?;
         let (target, kind) = (lock.table.name.clone(), lock.facts.engine.kind);
         let found = lock.patience.watch(&mut session, |session| match mode {
-            Mode::Insert => {
-                let base = target.base();
-                let sql = format!("SELECT 1 FROM {base} LIMIT 1 LOCK IN SHARE MODE");
-                Ok(!session.query(&sql)?.is_empty())
-            }
+            Mode::Insert => Ok(!session.query(&row_and_lock(&target))?.is_empty()),
             Mode::Replace => {
                 session.hold_tables(&[&target])?;
                 delete_all(session, &target, kind).map(|()| false)
@@ -134,7 +132,18 @@ impl Transaction {
         let wait = first.patience.wait;
         let mut turns = Turns::begin(wait);
         set_waits(session, TURN).map_err(of_first)?;
+        let mut is_first_turn = true;
         loop {
+            // Of all at once nobody knows which one failed.
+            if std::mem::take(&mut is_first_turn) {
+                let included = are_included(targets, session);
+                if matches!(included, Ok(true)) {
+                    break;
+                }
+                if let Err(failed) = begin_anew(session) {
+                    return Err(of_first(included.err().unwrap_or(failed)));
+                }
+            }
             let taken = targets.iter().try_for_each(|target| {
                 let taken = include(&target.table, &target.patience, session, Mode::Insert);
                 taken.map_err(|error| Box::new((target, error)))
@@ -311,8 +320,10 @@ fn set_waits(session: &mut Session, wait: Duration) -> Result<()> {
 /// Holds a table as it was described, and empty if rows are not kept, until the transaction of `session` ends.
 fn include(table: &Table, patience: &Patience, session: &mut Session, mode: Mode) -> Result<()> {
     let name = &table.name;
-    let locks = if mode == Mode::Append { "" } else { " LOCK IN SHARE MODE" };
-    let sql = format!("SELECT 1 FROM {base} LIMIT 1{locks}", base = name.base());
+    let sql = match mode {
+        Mode::Append => format!("SELECT 1 FROM {base} LIMIT 1", base = name.base()),
+        _ => row_and_lock(name),
+    };
     let found = patience.watch(session, |session| session.query(&sql))?;
     if mode != Mode::Append && !found.is_empty() {
         return Err(Error::NotEmpty(name.to_string()));
@@ -323,6 +334,36 @@ fn include(table: &Table, patience: &Patience, session: &mut Session, mode: Mode
     }
     let detail = "the table's definition changed during the load".to_owned();
     Err(Error::Altered { target: name.to_string(), detail })
+}
+
+/// Holds many tables as they were described, and empty, by few requests: false if one is not so.
+///
+/// Errors: the server's. Some tables are held then.
+fn are_included(targets: &[&Resting], session: &mut Session) -> Result<bool> {
+    for some in targets.chunks(INCLUDED_AT_ONCE) {
+        let questions = some.iter().map(|target| row_and_lock(&target.table.name));
+        let rows = session.query_all(&questions.collect::<Vec<_>>())?;
+        // From here on nobody can alter them.
+        let names: Vec<&TableName> = some.iter().map(|target| &target.table.name).collect();
+        let definitions = definitions(session, &names)?;
+        let mut now = some.iter().zip(&definitions);
+        let is_same = now.all(|(target, definition)| target.table.definition == *definition);
+        if !is_same || rows.iter().any(|rows| !rows.is_empty()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Lets go of all that the transaction of `session` holds, and begins it anew.
+fn begin_anew(session: &mut Session) -> Result<()> {
+    session.exec("ROLLBACK")?;
+    session.exec("START TRANSACTION").map(drop)
+}
+
+/// A question for a row, which keeps others from inserting if there is none.
+fn row_and_lock(table: &TableName) -> String {
+    format!("SELECT 1 FROM {base} LIMIT 1 {SHARED}", base = table.base())
 }
 
 /// Has the target's AUTO_INCREMENT go on at `next`, behind what LOAD DATA would have reserved. It is

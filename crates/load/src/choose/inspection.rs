@@ -384,8 +384,12 @@ impl<'l> Survey<'l> {
             let named = format!("table {table}");
             removed.contains(&named)
         };
+        let is_empty = match target.was_empty.take() {
+            Some(is_empty) if !sweeps => is_empty,
+            _ => target.is_empty()?,
+        };
         let mut rows = RowsThere {
-            is_empty: target.is_empty()?,
+            is_empty,
             was_swapped: has_removed(&target.names.emptied),
             was_extended: has_removed(&target.names.extended),
             ledger: None,

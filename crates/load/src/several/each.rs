@@ -7,7 +7,8 @@ use job::options::LoadOptions;
 use job::progress::Progress;
 use job::report::Report;
 use schema::Table;
-use server::{ConnectOptions, Session, catalog};
+use server::catalog::{self, CatalogCache};
+use server::{ConnectOptions, Session};
 
 use super::facts::waiting;
 use super::inspection::spelled;
@@ -64,7 +65,19 @@ pub(super) fn load_next<'t>(
 /// The tables as the server describes them; none where `--ddl` is still to make one.
 fn described(session: &mut Session, tables: &[LoadOptions]) -> Result<Vec<Option<Table>>, Error> {
     let names = spelled(session, tables)?;
-    let described = catalog::read_all(session, &names)?.into_iter().zip(tables);
+    let mut asked = CatalogCache::default();
+    if asked.define(session, &names.iter().collect::<Vec<_>>()).is_err() {
+        for name in &names {
+            // Who cannot be told of is asked about alone, which tells why.
+            let _ = asked.define(session, &[name]);
+        }
+    }
+    asked.ask(session)?;
+    asked.confirm(session)?;
+    let described = names.iter().map(|name| catalog::read_among(session, name, &asked));
+    let described: Vec<_> = described.collect();
+    session.check_variables()?;
+    let described = described.into_iter().zip(tables);
     let known = |(described, options): (server::Result<Table>, &LoadOptions)| match described {
         Ok(table) => Ok(Some(table)),
         Err(server::Error::NoTable(_)) if options.ddl.is_some() => Ok(None),

@@ -100,6 +100,7 @@ pub(super) fn inspect(
         copies::add_reasons(&mut target.unsupported, &against);
     }
     let mut session = keeper.another()?;
+    Resting::note_empty(&mut targets, &mut session)?;
     let described: Vec<Option<&Table>> = targets.iter().map(|one| Some(&one.table)).collect();
     let facts = CommandFacts::of(&mut session, tables, &described)?;
     let mut together = Together::choose(&facts)?;

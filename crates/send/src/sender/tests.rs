@@ -132,6 +132,7 @@ impl Scene {
             connect: server.options(),
             place,
             commit: Commit::Chunks(ledger.clone()),
+            is_held: false,
             vindex: None,
             form: Form::Lines,
             settings: Vec::new(),

@@ -1,18 +1,18 @@
 //! Rows of information_schema about many tables, queried at once.
 //!
 //! ```text
-//! definition of a, of b, ..  ->  each view, about some tables at a time  ->  a as described, b, ..
+//! definition of a, of b, ..  ->  each view, about some tables at a time  ->  the definitions again  ->  a as described, b, ..
 //! ```
 //!
-//! A question about one table costs the server nearly as much as one about sixty. An answer counts if the
-//! definition is the same afterwards as it was before: see [`read_among`](super::read_among).
+//! A question about one table costs the server nearly as much as one about sixty. An answer counts if the definition is the same
+//! afterwards as it was before: see [`CatalogCache::confirm`] and [`read_among`](super::read_among).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use schema::{ForeignKey, TableName};
 
 use super::constraints::{KeysOfTables, foreign_keys_of};
-use super::create_table::definition;
+use super::create_table::definitions;
 use super::{About, columns, constraints, indexes, is_listed_only};
 use crate::error::Result;
 use crate::session::{Row, Session};
@@ -31,21 +31,41 @@ pub(super) enum View {
 }
 
 /// Tables that were asked about, and the answers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CatalogCache {
     /// As they were before anything else was asked.
     definitions: BTreeMap<TableName, String>,
     rows: HashMap<(View, TableName), Vec<Row>>,
     keys: KeysOfTables,
+    /// True if the definitions were the same behind all questions.
+    pub(super) is_confirmed: bool,
 }
 
 impl CatalogCache {
-    /// Takes a table's definition, which has to come before all that [`CatalogCache::ask`] asks of it.
+    /// Takes the definitions of tables, which has to come before all that [`CatalogCache::ask`] asks of them.
     ///
-    /// Errors: the server's; the table is then asked about alone when it is read.
-    pub fn define(&mut self, session: &mut Session, name: &TableName) -> Result<()> {
-        let definition = definition(session, name)?;
-        self.definitions.insert(name.clone(), definition);
+    /// Errors: the server's; tables that lack one are asked about alone when they are read.
+    pub fn define(&mut self, session: &mut Session, names: &[&TableName]) -> Result<()> {
+        for some in names.chunks(TABLES_MAX) {
+            let named = some.iter().map(|&name| name.clone());
+            self.definitions.extend(named.zip(definitions(session, some)?));
+        }
+        Ok(())
+    }
+
+    /// Sees to it that no ALTER came between the questions. What was altered is asked about alone, and so is
+    /// every definition if one is refused.
+    ///
+    /// Errors: a lost connection.
+    pub fn confirm(&mut self, session: &mut Session) -> Result<()> {
+        let mut now = CatalogCache::default();
+        match now.define(session, &self.definitions.keys().collect::<Vec<_>>()) {
+            Err(error) if error.errno().is_none() => return Err(error),
+            defined => self.is_confirmed = defined.is_ok(),
+        }
+        if self.is_confirmed {
+            self.definitions.retain(|name, was| now.definitions.get(name) == Some(was));
+        }
         Ok(())
     }
 

@@ -41,8 +41,7 @@ impl Described<'_> {
         self.charset.is_some()
     }
 
-    /// The type that values are converted to, however they are stored; what they are in, if that is
-    /// not known here.
+    /// The type that values are converted to, however they are stored; what they are in, if that is not known here.
     fn known_type(&self) -> Result<SqlType, Storage> {
         let unsigned = !self.has_labels() && self.column_type.contains(" unsigned");
         let integer = |bytes| Ok(SqlType::Integer { bytes, unsigned });

@@ -6,8 +6,7 @@
 
 use super::column_type::parse_literal;
 
-/// Functions whose value depends on their arguments and the statement's moment alone, and types
-/// that CAST and CONVERT name.
+/// Functions whose value depends on their arguments and the statement's moment alone, and types that CAST and CONVERT name.
 #[rustfmt::skip]
 const CONSTANT: &[&str] = &[
     "abs", "acos", "adddate", "addtime", "ascii", "asin", "atan", "atan2", "bin", "binary",
@@ -35,8 +34,7 @@ const CONSTANT: &[&str] = &[
     "year", "yearweek",
 ];
 
-/// The part of an expression that may differ from row to row, or from LOAD DATA's value; None if
-/// there is none.
+/// The part of an expression that may differ from row to row, or from LOAD DATA's value; None if there is none.
 pub(super) fn variable_part(expression: &str) -> Option<String> {
     let mut rest = expression;
     while let Some(first) = rest.chars().next() {
@@ -68,8 +66,7 @@ fn quoted_name(text: &str) -> &str {
     &text[..end]
 }
 
-/// Digits of the fraction of `current_timestamp()`, `current_timestamp(3)`; None for another
-/// expression.
+/// Digits of the fraction of `current_timestamp()`, `current_timestamp(3)`; None for another expression.
 pub(super) fn current_timestamp_digits(expression: &str) -> Option<u8> {
     // MySQL writes CURRENT_TIMESTAMP, and CURRENT_TIMESTAMP(3).
     let lower = expression.to_ascii_lowercase();

@@ -12,8 +12,7 @@ use crate::identifier::{quote_name, quote_text};
 use crate::session::{Row, Session};
 use crate::version::Flavor;
 
-/// The server's answer when the account may not look, or it has no such dictionary: what is no InnoDB
-/// shows what any account may ask for.
+/// The server's answer when the account may not look, or it has no such dictionary: what is no InnoDB shows what any account may ask for.
 const ER_ACCESS: [u16; 5] = [1044, 1142, 1227, 1109, 1146];
 
 /// All foreign keys that any account may ask for.
@@ -25,8 +24,7 @@ pub type KeysOfTables = HashMap<TableName, Vec<ForeignKey>>;
 
 /// Foreign keys in both directions.
 ///
-/// InnoDB's dictionary shows all; an account without PROCESS sees those of the tables it has
-/// rights on.
+/// InnoDB's dictionary shows all; an account without PROCESS sees those of the tables it has rights on.
 pub fn foreign_keys(session: &mut Session, table: &TableName) -> Result<Vec<ForeignKey>> {
     let internal = name_in_keys(session, table)?;
     let rows = match session.query(&dictionary(session.version().flavor, Some(&internal))) {
@@ -75,8 +73,7 @@ fn visible_between(session: &mut Session) -> Result<Vec<KeyBetween>> {
     rows.iter().map(|row| Ok(KeyBetween { child: name(row, 0)?, parent: name(row, 2)? })).collect()
 }
 
-/// The same of many tables: the dictionary, which has an entry for each key and is read whole for each
-/// question, is asked once.
+/// The same of many tables: the dictionary, which has an entry for each key and is read whole for each question, is asked once.
 pub fn foreign_keys_of(session: &mut Session, tables: &[TableName]) -> Result<KeysOfTables> {
     let mut found = KeysOfTables::new();
     if let [table] = tables {
@@ -256,8 +253,7 @@ pub(super) fn checks_sql(
     Ok(Some(sql("'Table'", &view, &about) + " AND CONSTRAINT_TYPE='CHECK'"))
 }
 
-/// CHECK constraints, but not the JSON_VALID that makes a LONGTEXT a JSON column: `columns` are
-/// told.
+/// CHECK constraints, but not the JSON_VALID that makes a LONGTEXT a JSON column: `columns` are told.
 pub(super) fn checks(rows: &[Row], columns: &mut [Column]) -> Result<Vec<Check>> {
     let mut found = Vec::new();
     for row in rows {

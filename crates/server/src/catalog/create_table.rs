@@ -4,7 +4,7 @@ use schema::{Column, CreateOption, DefaultValue, TableName};
 
 use crate::error::Result;
 use crate::identifier::quoted_name;
-use crate::session::Session;
+use crate::session::{Row, Session};
 
 /// The tablespace of MySQL's that stands for a file of the table's own.
 const OWN_FILE: &str = "innodb_file_per_table";
@@ -14,6 +14,14 @@ pub fn definition(session: &mut Session, name: &TableName) -> Result<String> {
     let row = session.query_row(&format!("SHOW CREATE TABLE {}", name.quoted()))?;
     // Not always UTF-8: a default of a TEXT column is shown in the bytes it was written in.
     Ok(without_name(&row.text_lossy(1)))
+}
+
+/// [`definition`] of many tables, by one request.
+pub fn definitions(session: &mut Session, names: &[&TableName]) -> Result<Vec<String>> {
+    let show = |name: &&TableName| format!("SHOW CREATE TABLE {}", name.quoted());
+    let answers = session.query_all(&names.iter().map(show).collect::<Vec<_>>())?;
+    let text = |rows: &Vec<Row>| rows.first().map(|row| without_name(&row.text_lossy(1)));
+    Ok(answers.iter().map(|rows| text(rows).unwrap_or_default()).collect())
 }
 
 fn without_name(text: &str) -> String {

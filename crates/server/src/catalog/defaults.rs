@@ -13,8 +13,7 @@ use crate::identifier::quote_name;
 use crate::session::Session;
 use crate::version::Flavor;
 
-/// Server errors of a temporary staging table that the account may not make: it lacks the right, or the server insists
-/// on a primary key.
+/// Server errors of a temporary staging table that the account may not make: it lacks the right, or the server insists on a primary key.
 const ER_NO_COPY: [u16; 3] = [1044, 1142, 3750];
 
 /// Name of the temporary staging table. Temporary tables are visible to their session alone.
@@ -193,8 +192,7 @@ fn lost_labels(sql_type: &SqlType) -> bool {
     }
 }
 
-/// Variables under which a row without values is accepted. Tables with CHECK constraints are none of MySQL's
-/// that are asked about.
+/// Variables under which a row without values is accepted. Tables with CHECK constraints are none of MySQL's that are asked about.
 pub(super) fn lenient(flavor: Flavor, sql_mode: &str) -> Vec<(&'static str, &str)> {
     let mode = ("sql_mode", sql_mode);
     match flavor {

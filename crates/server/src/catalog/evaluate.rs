@@ -53,15 +53,13 @@ impl Moment {
         &self.utc
     }
 
-    /// Its text in the session's time zone, with `digits` (0 to 6) of the fraction; None where
-    /// that text means another moment too.
+    /// Its text in the session's time zone, with `digits` (0 to 6) of the fraction; None where that text means another moment too.
     pub fn local(&self, digits: u8) -> Option<Vec<u8>> {
         self.is_plain.then(|| cut_fraction(&self.local, digits))
     }
 }
 
-/// Digits of the fraction, where the DEFAULT of a column is the moment of the statement and nothing
-/// else.
+/// Digits of the fraction, where the DEFAULT of a column is the moment of the statement and nothing else.
 pub fn default_moment_digits(column: &Column) -> Option<u8> {
     let is_moment = matches!(column.sql_type, SqlType::Timestamp { .. } | SqlType::DateTime { .. });
     match &column.default {
@@ -72,9 +70,8 @@ pub fn default_moment_digits(column: &Column) -> Option<u8> {
 
 /// Values of the DEFAULT expressions of columns `wanted` (positions) of a table, at `moment`.
 ///
-/// Makes and drops a temporary table unless all are CURRENT_TIMESTAMP. Errors:
-/// [`Error::Default`] for an expression that can differ from row to row, or whose value strict
-/// mode would refuse.
+/// Makes and drops a temporary table unless all are CURRENT_TIMESTAMP. Errors: [`Error::Default`] for an expression that can differ from
+/// row to row, or whose value strict mode would refuse.
 pub fn evaluate_defaults(
     table: &Table,
     session: &mut Session,

@@ -6,8 +6,7 @@
 //!
 //! Lines of columns start with a backquote and those of indexes with KEY, so no name or comment is
 //! taken for one; line ends within texts are escaped.
-//! Source: MariaDB 10.11, storage/innobase/dict/dict0dict.cc,
-//! `dict_print_info_on_foreign_key_in_create_format`.
+//! Source: MariaDB 10.11, storage/innobase/dict/dict0dict.cc, `dict_print_info_on_foreign_key_in_create_format`.
 
 use schema::{Reference, TableName};
 

@@ -1,9 +1,8 @@
 //! The one door to the driver, which is not to be trusted with a server's answers.
 //!
-//! The driver (mysql 28.0.4) panics on answers that make no sense, such as a packet of no bytes, and
-//! goes on after an answer that it could not read, so that the rest of it would be taken for the
-//! answer to the next statement. Here a panic becomes an error, and a connection is given up at the
-//! first answer that is none: nothing more is asked of it, and nothing more believed.
+//! The driver (mysql 28.0.4) panics on answers that make no sense, such as a packet of no bytes, and goes on after an answer that it
+//! could not read, so that the rest of it would be taken for the answer to the next statement. Here a panic becomes an error, and a
+//! connection is given up at the first answer that is none: nothing more is asked of it, and nothing more believed.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -60,8 +59,7 @@ impl Driver {
 
     /// Has the driver do something, to the end of the server's answer.
     ///
-    /// Errors: the server's refusal, after which the connection is as good as before; anything else,
-    /// and it is gone.
+    /// Errors: the server's refusal, after which the connection is as good as before; anything else, and it is gone.
     pub(crate) fn call<T>(
         &mut self,
         work: impl FnOnce(&mut Conn) -> mysql::Result<T>,

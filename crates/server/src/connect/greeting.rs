@@ -34,8 +34,7 @@ impl Greeting {
         let Some((&PROTOCOL, rest)) = bytes.split_first() else { return Err(NONE) };
         let end = rest.iter().position(|byte| *byte == 0).ok_or(NONE)?;
         let version = String::from_utf8_lossy(&rest[..end]).into_owned();
-        // Connection 4, random 8, zero 1, abilities 2, collation 1, status 2, abilities 2, length 1,
-        // reserved 10, random 12, zero.
+        // Connection 4, random 8, zero 1, abilities 2, collation 1, status 2, abilities 2, length 1, reserved 10, random 12, zero.
         let rest = rest.get(end + 1..).filter(|rest| rest.len() >= 44).ok_or(NONE)?;
         let abilities = u32::from_le_bytes([rest[13], rest[14], rest[18], rest[19]]);
         if abilities & NEEDED != NEEDED {

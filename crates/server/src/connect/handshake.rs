@@ -1,5 +1,4 @@
-//! From options to a connection that has let us in: in time, encrypted as asked for, and with a
-//! reason in plain words when it does not.
+//! From options to a connection that has let us in: in time, encrypted as asked for, and with a reason in plain words when it does not.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -70,8 +69,7 @@ pub(crate) fn connect(options: &ConnectOptions) -> Result<Conn> {
                 return Err(attempt.failed(message, None));
             }
             Err(RecvTimeoutError::Timeout) => options.interrupt.check()?,
-            // The driver panics on some answers that make no sense, and on an account of the plugin
-            // parsec if it is given no password.
+            // The driver panics on some answers that make no sense, and on an account of the plugin parsec if it is given no password.
             Err(RecvTimeoutError::Disconnected) => {
                 let message = match options.has_password() {
                     true => "the server's answers are invalid".to_owned(),
@@ -161,8 +159,7 @@ impl Attempt {
         format!("{}@{}", self.options.user_name(), self.options.target_text())
     }
 
-    /// Connects to a server by a certificate that it has proved; `refused` says why it has to prove
-    /// one now.
+    /// Connects to a server by a certificate that it has proved; `refused` says why it has to prove one now.
     ///
     /// One that shows another than before has to prove that one too: a server that makes itself a
     /// certificate makes another at its next start.

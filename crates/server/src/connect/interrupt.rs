@@ -1,9 +1,8 @@
 //! A wish to stop that also ends what the server is doing for us.
 //!
-//! Statements can wait long: for a table's lock, for an import. When somebody asks for the end
-//! ([`Interrupt::request`]), those that are under way are ended by `KILL QUERY` from a connection
-//! of its own, and no new one begins. Work that has to come to its end all the same, cleaning up
-//! above all, is done under a [`Shield`].
+//! Statements can wait long: for a table's lock, for an import. When somebody asks for the end ([`Interrupt::request`]), those that are
+//! under way are ended by `KILL QUERY` from a connection of its own, and no new one begins. Work that has to come to its end all the
+//! same, cleaning up above all, is done under a [`Shield`].
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -1,9 +1,8 @@
 //! Which connection is ours: nobody else's is ended.
 //!
-//! A connection's number is one server's alone. Behind a balancer the next connection may reach
-//! another server, or the number may be the balancer's own: `KILL 17` then ends a stranger. So every
-//! session holds a named lock of a name that nobody else has, and who holds it is asked first, of
-//! the server that is to end it. The lock is gone when the session is, however it ended.
+//! A connection's number is one server's alone. Behind a balancer the next connection may reach another server, or the number may be the
+//! balancer's own: `KILL 17` then ends a stranger. So every session holds a named lock of a name that nobody else has, and who holds it
+//! is asked first, of the server that is to end it. The lock is gone when the session is, however it ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,8 +21,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Takes the lock of a new connection. A connection of a server without such locks is never
-    /// killed.
+    /// Takes the lock of a new connection. A connection of a server without such locks is never killed.
     pub(super) fn put_on(driver: &mut Driver) -> Result<Mark> {
         let mark =
             Mark { id: u64::from(driver.connection_id()), lock: name(driver.connection_id()) };

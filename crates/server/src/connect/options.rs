@@ -1,5 +1,4 @@
-//! How to reach a server: the client's usual options, from the command line, option files and
-//! the environment.
+//! How to reach a server: the client's usual options, from the command line, option files and the environment.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -77,8 +76,7 @@ pub struct ConnectOptions {
     pub compress: Option<bool>,
     /// The `--ssl-*` options.
     pub tls: TlsOptions,
-    /// `--server-public-key-path`: key by which caching_sha2_password encrypts the password where
-    /// the connection is not encrypted.
+    /// `--server-public-key-path`: key by which caching_sha2_password encrypts the password where the connection is not encrypted.
     pub server_public_key: Option<PathBuf>,
     /// `--get-server-public-key`: take that key from whoever answers, unverified, and send the
     /// password over encrypted connections that are not verified; default off.
@@ -92,8 +90,7 @@ pub struct ConnectOptions {
     /// True if the statements that publish an [`unlogged`](Self::unlogged) load are in the log all
     /// the same: replicas have the rest by other ways. Default: no.
     pub logs_publishing: bool,
-    /// True if the server replicates from the one that is loaded into: then it may be `read_only`.
-    /// Default: no.
+    /// True if the server replicates from the one that is loaded into: then it may be `read_only`. Default: no.
     pub is_replica: bool,
     /// True if the server checks no foreign keys for the session's statements. Default: no.
     pub unchecked_keys: bool,
@@ -151,8 +148,7 @@ pub struct ConfiguredOptions {
 /// Facts about servers, from earlier connections.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Servers that offer no encryption: no use in asking again each time, which their error logs
-    /// would tell.
+    /// Servers that offer no encryption: no use in asking again each time, which their error logs would tell.
     clear: Arc<Mutex<BTreeSet<String>>>,
     /// Accounts of servers, and certificates that were proven by their passwords.
     proven: Arc<Mutex<BTreeSet<(String, Fingerprint)>>>,
@@ -191,8 +187,7 @@ impl ConnectOptions {
     /// Reads environment (MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, MYSQL_PWD) and option
     /// files, later ones over earlier ones. Warnings (an ignored file) are appended to `warnings`.
     ///
-    /// Errors: a file given by name that cannot be read, a line that is no option, a port that
-    /// is no number.
+    /// Errors: a file given by name that cannot be read, a line that is no option, a port that is no number.
     pub fn from_files(files: &OptionFiles, warnings: &mut Vec<String>) -> Result<ConnectOptions> {
         Ok(ConnectOptions::find(files, warnings)?.options)
     }
@@ -442,8 +437,7 @@ fn protocol(text: &str, place: &str) -> Result<Option<Protocol>> {
 
 /// True if a setting names a server, or an account of it.
 ///
-/// The usual socket and port in the machine's own files do not: distributions put them there
-/// whether or not anybody has a server.
+/// The usual socket and port in the machine's own files do not: distributions put them there whether or not anybody has a server.
 fn names_a_server(setting: &Setting) -> bool {
     let Some(value) = setting.value.as_deref().filter(|value| !value.is_empty()) else {
         return false;

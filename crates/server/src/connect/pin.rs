@@ -4,12 +4,10 @@
 //! .. Certificate --leaf--> is it the proven one? CertificateVerify --signature--> has it the key?
 //! ```
 //!
-//! The driver verifies a certificate by an authority, or takes any: then it does not even look
-//! whether the server has the key of what it shows, and anybody can show another's certificate. It
-//! has no way to be told one certificate. But the handshake is hashed, message by message, by the
-//! cipher suite's own hash, so a hash that looks at what passes sees the certificate and the signature
-//! as rustls reads them, and knows what is signed. Until both were right nothing that follows the
-//! handshake leaves (`withheld`).
+//! The driver verifies a certificate by an authority, or takes any: then it does not even look whether the server has the key of what it
+//! shows, and anybody can show another's certificate. It has no way to be told one certificate. But the handshake is hashed, message by
+//! message, by the cipher suite's own hash, so a hash that looks at what passes sees the certificate and the signature as rustls reads
+//! them, and knows what is signed. Until both were right nothing that follows the handshake leaves (`withheld`).
 
 use std::cell::RefCell;
 use std::sync::Arc;

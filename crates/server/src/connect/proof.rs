@@ -5,15 +5,13 @@
 //! SHA-256(SHA-1(SHA-1(password)), the log-in's random bytes, SHA-256(certificate))
 //! ```
 //!
-//! That is what MariaDB 11.4 and newer send, and what their clients ask of a certificate that nobody
-//! signed (Connector/C, `plugins/auth/my_auth.c`, `run_plugin_auth`). The server has the password's hash
-//! and a stranger does not; whoever passes the log-in on to it shows a certificate of his own, and
-//! gets the proof of another.
+//! That is what MariaDB 11.4 and newer send, and what their clients ask of a certificate that nobody signed (Connector/C,
+//! `plugins/auth/my_auth.c`, `run_plugin_auth`). The server has the password's hash and a stranger does not; whoever passes the log-in on
+//! to it shows a certificate of his own, and gets the proof of another.
 //!
-//! The driver shows neither the greeting's random bytes nor the certificate, so this is a log-in of its
-//! own, which ends with the proof; the driver's connections then have to show the certificate that was
-//! proven (`pin`). The token goes to a stranger, as it does from the mariadb client: SECURITY.md says
-//! what he can do with it, and how to have it otherwise. Nothing else of the password goes: an account
+//! The driver shows neither the greeting's random bytes nor the certificate, so this is a log-in of its own, which ends with the proof;
+//! the driver's connections then have to show the certificate that was proven (`pin`). The token goes to a stranger, as it does from the
+//! mariadb client: SECURITY.md says what he can do with it, and how to have it otherwise. Nothing else of the password goes: an account
 //! of another plugin, or a server that asks for more, ends the log-in.
 
 use std::time::Duration;
@@ -30,8 +28,7 @@ use super::stranger::Stranger;
 
 /// MariaDB since when its servers prove their certificates.
 const PROVES_SINCE: (u16, u16, u16) = (11, 4, 0);
-/// Longest time for all of it, whatever `--connect-timeout` says: who has the token guesses at a weak
-/// password, and has so long for it.
+/// Longest time for all of it, whatever `--connect-timeout` says: who has the token guesses at a weak password, and has so long for it.
 const TIME_MAX: Duration = Duration::from_secs(10);
 /// The command that ends a connection.
 const QUIT: u8 = 1;

@@ -28,8 +28,7 @@ const TIDB_MEMORY_TIMES: u64 = 4;
 const TIDB_LOADS_IN_TRANSACTION: (u16, u16) = (7, 6);
 /// From there on it has named locks, savepoints and metadata locks.
 const TIDB_MIN: (u16, u16) = (6, 5);
-/// Character sets in which LOAD DATA of TiDB can read a file: `CHARACTER SET` is parsed and
-/// ignored.
+/// Character sets in which LOAD DATA of TiDB can read a file: `CHARACTER SET` is parsed and ignored.
 const TIDB_CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "ascii"];
 
 /// gRPC messages of Vitess have 16 MiB at most by default. A value of an INSERT is there as its place

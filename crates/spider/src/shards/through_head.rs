@@ -171,6 +171,7 @@ fn send(
     let why = why(&way.reasons);
     let destination = Destination::into_own(&mut lock, why.clone())?;
     session_of_rows.exec("START TRANSACTION")?;
+    session_of_rows.hold_tables(&[&lock.table.name])?;
     let prepared = Prepared {
         options,
         progress,

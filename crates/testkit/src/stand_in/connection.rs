@@ -21,6 +21,10 @@ const COM_STMT_BULK_EXECUTE: u8 = 0xfa;
 pub const COM_CONNECT: u8 = 0x0b;
 
 const EOF: [u8; 5] = [0xfe, 0, 0, 2, 0];
+/// The flag of an answer with another one behind it.
+const MORE_RESULTS: u8 = 8;
+/// Questions of which one request may have several.
+const SEVERAL: [&str; 3] = ["SHOW CREATE TABLE ", "SELECT 1 FROM ", "SELECT GET_LOCK("];
 const ER_LOCK_DEADLOCK: u16 = 1213;
 /// Error of a statement that is prepared, but not for many rows at once.
 const ER_UNSUPPORTED_PS: u16 = 1295;
@@ -124,6 +128,10 @@ impl Connection<'_> {
         }
         let text = String::from_utf8_lossy(&request.text).into_owned();
         match request.command {
+            COM_QUERY if SEVERAL.iter().any(|head| text.starts_with(head)) => {
+                let answers = self.several(&text)?;
+                self.packets(1, &answers, fate)
+            }
             COM_QUERY => {
                 let answer = match self.run.statement(&text) {
                     Answer::File => return self.file(&text, fate),
@@ -138,6 +146,31 @@ impl Connection<'_> {
             }
             _ => self.answer(1, Answer::Done(0, String::new()), fate),
         }
+    }
+
+    /// The packets of the answers to one statement or several, up to the first that is refused.
+    fn several(&mut self, text: &str) -> Result<Vec<Vec<u8>>, Over> {
+        let mut packets: Vec<Vec<u8>> = Vec::new();
+        for sql in text.split("; ") {
+            if let Some(end) = packets.last_mut() {
+                end[3] |= MORE_RESULTS;
+            }
+            packets.extend(match self.run.statement(sql) {
+                Answer::Gone => return Err(Over),
+                Answer::Rows(columns, rows) => {
+                    table((0..columns).map(|at| column(&format!("c{at}"))).collect(), &rows)
+                }
+                Answer::Named(names, rows) => {
+                    table(names.iter().map(|name| column(name)).collect(), &rows)
+                }
+                Answer::Refused(errno, message) => {
+                    packets.push(refusal(errno, &message));
+                    return Ok(packets);
+                }
+                _ => panic!("{sql} has no rows"),
+            });
+        }
+        Ok(packets)
     }
 
     /// The rows of a file, which the client is asked for.

@@ -41,6 +41,11 @@ impl Session {
         Ok(())
     }
 
+    /// How often the server was asked something so far.
+    pub(crate) fn calls(&self) -> u64 {
+        self.driver.calls()
+    }
+
     /// Takes the variables as they are now, after a statement that may have set some on purpose; gives the
     /// values that `more` columns have at the same moment.
     ///
