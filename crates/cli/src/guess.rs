@@ -56,6 +56,7 @@ pub(crate) fn guess(
                  {column}={format} sets the order"
             );
         });
+        tables.iter().zip(&guesses).for_each(|(options, guess)| tell_kept(options, guess));
     }
     tables.iter_mut().zip(guesses).for_each(|(options, guess)| apply(&mut options.input, guess));
     Ok(())
@@ -79,6 +80,26 @@ fn tell_words(file: Option<&Path>, words: &[String], creates: bool) {
     let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
     let off = if creates { "" } else { "; --no-guess turns guesses off" };
     tell!("note: {what} read with {}, guessed from the first rows{off}", words.join(" "));
+}
+
+/// Tells that a header is a row, and that values keep the CR of CR LF, as by LOAD DATA.
+fn tell_kept(options: &LoadOptions, guess: &FileGuess) {
+    if let Some(file) = &guess.later_header {
+        tell!(
+            "note: the first line of {} names columns and is read as a row, because the first file has no header; load \
+             files with and without a header separately",
+            file.display()
+        );
+    }
+    let (Some(column), Some(file)) = (&guess.kept_return, options.input.files.first()) else {
+        return;
+    };
+    let header = if guess.header || options.input.header { " --header" } else { "" };
+    tell!(
+        "note: the first line of {} ends with CR LF, and `{column}` keeps the CR; --lines-terminated-by \
+         '\\r\\n'{header} leaves it out",
+        file.display()
+    );
 }
 
 fn apply(input: &mut load::InputOptions, guess: FileGuess) {

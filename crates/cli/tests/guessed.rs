@@ -117,6 +117,46 @@ fn readings_that_work_and_values_with_two_meanings_stay() {
 }
 
 #[test]
+fn utf16_without_a_mark_is_refused_and_a_kept_cr_is_told() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (name VARCHAR(20), town VARCHAR(20))");
+    let utf16 = "A\0n\0n\0,\0R\0o\0m\0e\0";
+    let refused = desk.guessed("a.csv", utf16, &[]);
+    refused
+        .refused(2, &["a.csv is in UTF-16 without a byte order mark; --charset utf16le reads it"]);
+    desk.guessed("a.csv", &utf16.replace(',', ";"), &[]).refused(2, &["a.csv is in UTF-16"]);
+    desk.guessed("a.csv", utf16, &["--charset", "utf16le"]).done();
+    assert_eq!(desk.rows("SELECT * FROM t"), ["Ann|Rome"]);
+    desk.guessed("b.csv", "A\0nn,Rome and Athens\n", &[]).done();
+    assert_eq!(desk.rows("SELECT HEX(name) FROM t"), ["41006E6E"]);
+    // LOAD DATA keeps the CR, too.
+    let text = "name\ttown\r\nAnn\tRome\r\n";
+    let loaded = desk.guessed("c.txt", text, &[]);
+    let note = "c.txt ends with CR LF, and `town` keeps the CR; --lines-terminated-by '\\r\\n' --header leaves it out";
+    assert!(loaded.done().err.contains(note), "{loaded:?}");
+    assert_eq!(desk.rows("SELECT HEX(town) FROM t"), ["526F6D650D"]);
+    let typed = ["--lines-terminated-by", "\\r\\n", "--header"];
+    assert!(!desk.guessed("c.txt", text, &typed).done().err.contains("keeps the CR"));
+    assert_eq!(desk.rows("SELECT HEX(town) FROM t"), ["526F6D65"]);
+    assert!(!desk.guessed("d.csv", "Ann,Rome\r\n", &[]).done().err.contains("keeps the CR"));
+}
+
+#[test]
+fn a_header_of_a_later_file_is_told() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (name VARCHAR(20), town VARCHAR(20))");
+    let rows = desk.home.file("a.csv", "Ann,Rome\n");
+    let header = desk.home.file("b.csv", "name,town\nBob,Bonn\n");
+    let later = header.to_str().unwrap();
+    let loaded = desk.load("t", &rows, &[later]);
+    let note = "b.csv names columns and is read as a row";
+    assert!(loaded.done().err.contains(note), "{loaded:?}");
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["3"]);
+    let loaded = desk.load("t", &rows, &["--mode", "replace", later, "--no-guess"]);
+    assert!(!loaded.done().err.contains(note), "{loaded:?}");
+}
+
+#[test]
 fn a_killed_load_goes_on_as_it_was_guessed() {
     let Some(mut desk) = Desk::new() else { return };
     let rows: String = (0..200_000).map(|id| format!("{id};31.12.2026\n")).collect();

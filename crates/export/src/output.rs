@@ -441,7 +441,12 @@ fn part(stem: &str, number: usize, ending: &str) -> OsString {
 
 /// A table's name as the beginning of a file's: what no file can be called so is spelled as the server does.
 fn stem(table: &str) -> String {
-    let is_plain = !table.starts_with('.')
+    // A number at the end would be that of a part of another table.
+    let is_numbered = table.rsplit_once('.').is_some_and(|(_, number)| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    let is_plain = !is_numbered
+        && !table.starts_with('.')
         && !OsStr::new(table).as_bytes().iter().any(|byte| matches!(byte, 0..0x20 | b'/'));
     if is_plain {
         return table.to_owned();

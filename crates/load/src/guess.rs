@@ -5,6 +5,7 @@
 //! refuse these values.
 
 use std::iter::repeat_with;
+use std::path::PathBuf;
 use std::slice;
 
 use job::options::{InputOptions, LoadOptions};
@@ -18,6 +19,8 @@ use values::{Family, SqlType};
 const TRIM: &str = "trim";
 /// Memory for a look at the start of a file.
 const LOOK_BYTES: u64 = 1 << 20;
+/// Files whose first line is looked at: each is opened for it.
+const FILES_MAX: usize = 100;
 
 /// Readings that are guessed, where they differ from the options.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +35,10 @@ pub struct FileGuess {
     pub formats: Vec<(String, String)>,
     /// Columns of days that may be read in two ways, each with a format for one. They stay as they are.
     pub ambiguous_days: Vec<(String, String)>,
+    /// The last column of lines that end with CR LF, of which the CR belongs to the value.
+    pub kept_return: Option<String>,
+    /// A later file whose first line names columns, where that of the first file is a row.
+    pub later_header: Option<PathBuf>,
 }
 
 /// The guesses at the first files of loads into tables of one database, each made when it is asked for. A table that
@@ -96,11 +103,12 @@ impl FirstFile<'_> {
         let mut line = self.first_line(&input.dialect, input.skip_lines)?;
         let mut guess = FileGuess::default();
         let mut sniffed = None;
-        if !self.fits(&line) {
-            guess.other_format = sniff::other_format(&self.look(input.header)?);
-            if guess.other_format.is_some() {
-                return Some(guess);
-            }
+        let fits = self.fits(&line);
+        guess.other_format = self.other_format(&line, fits);
+        if guess.other_format.is_some() {
+            return Some(guess);
+        }
+        if !fits {
             let found = self.sniff(input.header)?;
             line = self.first_line(&found.dialect, found.skip_lines)?;
             // A header with other names is none of this table's, and above rows there may be a row.
@@ -113,6 +121,10 @@ impl FirstFile<'_> {
         }
         guess.header = !input.header && input.columns.is_none() && self.is_header(&line);
         let columns = self.columns_by_field(&line, guess.header || input.header)?;
+        guess.kept_return = kept_return(&line, &columns);
+        if !guess.header && !input.header && input.columns.is_none() {
+            guess.later_header = self.later_header(&guess);
+        }
         let are_texts = columns.iter().flatten().all(|column| is_text(column));
         if are_texts || (guess.dialect.is_none() && self.is_plain(&columns, guess.header)) {
             return Some(guess);
@@ -134,9 +146,44 @@ impl FirstFile<'_> {
         Some(guess)
     }
 
+    /// The sentence that the file is no text in bytes; none if it is.
+    fn other_format(&self, line: &[String], fits: bool) -> Option<String> {
+        let look = || self.look(self.options.input.header);
+        match fits {
+            false => sniff::other_format(&look()?),
+            // Columns of text would take UTF-16 with a NUL beside each letter.
+            true if line.iter().any(|field| field.contains('\0')) => {
+                sniff::unmarked_utf16(&look()?)
+            }
+            true => None,
+        }
+    }
+
+    fn later_header(&self, guess: &FileGuess) -> Option<PathBuf> {
+        let input = &self.options.input;
+        let (dialect, skip_lines) = match &guess.dialect {
+            Some(found) => (&found.dialect, found.skip_lines),
+            None => (&input.dialect, input.skip_lines),
+        };
+        let is_header = |file: &&PathBuf| {
+            let line = self.first_line_of(slice::from_ref(*file), dialect, skip_lines);
+            line.is_some_and(|line| self.is_header(&line))
+        };
+        input.files.iter().take(FILES_MAX).skip(1).find(is_header).cloned()
+    }
+
     /// The first line behind those that are skipped.
     fn first_line(&self, dialect: &Dialect, skip_lines: u64) -> Option<Vec<String>> {
-        let InputOptions { files, encoding, .. } = &self.options.input;
+        self.first_line_of(self.options.input.files.get(..1)?, dialect, skip_lines)
+    }
+
+    fn first_line_of(
+        &self,
+        files: &[PathBuf],
+        dialect: &Dialect,
+        skip_lines: u64,
+    ) -> Option<Vec<String>> {
+        let InputOptions { encoding, .. } = &self.options.input;
         let source_options = SourceOptions {
             header: true,
             skip_lines,
@@ -149,7 +196,7 @@ impl FirstFile<'_> {
             ..SourceOptions::default()
         };
         let dialect = self.in_charset(dialect);
-        FileSource::new(files.get(..1)?, &dialect, source_options).ok()?.header().ok()?
+        FileSource::new(files, &dialect, source_options).ok()?.header().ok()?
     }
 
     /// A dialect in the character set of the files.
@@ -358,6 +405,13 @@ impl FirstFile<'_> {
 /// The word of a format that is no text of NULL.
 fn form(format: &str) -> Option<&str> {
     format.split('+').find(|word| !word.starts_with("null:"))
+}
+
+/// The column of text that the CR of the line's end would be stored in.
+fn kept_return(line: &[String], columns: &[Option<&Column>]) -> Option<String> {
+    let column = columns.last().copied().flatten().filter(|column| is_text(column))?;
+    let is_kept = line.len() == columns.len() && line.last()?.ends_with('\r');
+    is_kept.then(|| column.name.clone())
 }
 
 /// True if the text of a value is its value.

@@ -37,8 +37,8 @@ use charset::Charset;
 use columnar::{ColumnMatching, Kind};
 use dialect::Guess;
 use face::option::{
-    COLLATION, DDL, FIELDS_TERMINATED_BY, LINES_TERMINATED_BY, ONE_COLUMN, SET_SQL, SKIP_LINES,
-    TYPES,
+    CHARSET, COLLATION, DDL, FIELDS_TERMINATED_BY, LINES_TERMINATED_BY, ONE_COLUMN, SET_SQL,
+    SKIP_LINES, TYPES,
 };
 use header::Header;
 use job::error::Error;
@@ -356,7 +356,26 @@ fn overrule(sniffed: &mut Sniffed, wanted: &TableSettings) -> Result<(), Error> 
 /// The sentence that files are no delimited text; none if they are.
 pub fn other_format(options: &SniffOptions) -> Option<String> {
     let sample = options.sample().ok()?;
-    check_format(&sample, options).err().map(|error| error.to_string())
+    let other = check_format(&sample, options).err().map(|error| error.to_string());
+    other.or_else(|| unmarked(&sample, options))
+}
+
+/// The sentence that files are in UTF-16, which neither an option nor a byte order mark says; none if they are not.
+pub fn unmarked_utf16(options: &SniffOptions) -> Option<String> {
+    unmarked(&options.sample().ok()?, options)
+}
+
+fn unmarked(sample: &Sample, options: &SniffOptions) -> Option<String> {
+    let charset = match (options.encoding, sample.encoding) {
+        (Encoding::ByMark, Encoding::Utf16) => "utf16",
+        (Encoding::ByMark, Encoding::Utf16Le) => "utf16le",
+        _ => return None,
+    };
+    let name = options.files.first()?.display();
+    Some(format!(
+        "{name} is in UTF-16 without a byte order mark; {} reads it",
+        CHARSET.with(charset)
+    ))
 }
 
 /// Refuses files that are no delimited text.

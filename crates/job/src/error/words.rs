@@ -25,6 +25,10 @@ pub(super) fn added(error: &Error, [target, ledger]: &[String; 2], rows: Option<
             "the same command with {}",
             ON_DUPLICATE.with_any(&["skip", "replace", "update"])
         ),
+        // The same command refuses other files.
+        Error::Source(sources::Error::Changed { .. }) => {
+            "the same command with the file as it was".to_owned()
+        }
         _ => "the same command again".to_owned(),
     };
     match rows {
@@ -118,4 +122,22 @@ pub(super) fn unfinished(chunks: u64) -> String {
 
 pub(super) fn by(path: Option<&str>) -> String {
     path.map_or(String::new(), |path| format!(" by the {path} path"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same command refuses a file that has changed.
+    #[test]
+    fn rows_of_a_changed_file_need_the_file_as_it_was() {
+        let source = |error| added(&Error::Source(error), &["d.t".into(), "d.l".into()], Some(2));
+        let what = "grew from 4 to 8 bytes while it was read".to_owned();
+        let changed = sources::Error::Changed { path: "a.csv".into(), what };
+        assert_eq!(
+            source(changed),
+            "2 rows are in d.t; run the same command with the file as it was to load the rest; until then the table \
+             d.l lists these rows"
+        );
+    }
 }
