@@ -15,7 +15,7 @@ pub(super) const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Takes a target's named lock. Waits for another load that has it, and tells that.
 ///
 /// Errors: [`Error::Busy`].
-pub(super) fn claim(
+pub fn claim(
     session: &mut Session,
     target: &TableName,
     wait: Duration,
