@@ -107,7 +107,12 @@ impl Job {
             are_files.then_some((job.target().to_owned(), inputs.clone(), proof.clone()?.server))
         };
         let is_same = || files(other).is_some_and(|same| files(self) == Some(same));
-        self.begun_ms() > other.begun_ms() && self.is_in() && !other.is_in() && is_same()
+        self.number() > other.number() && self.is_in() && !other.is_in() && is_same()
+    }
+
+    /// The number of its name, which is greater than that of each job before it.
+    fn number(&self) -> Option<u64> {
+        self.name.split('-').next()?.parse().ok()
     }
 
     /// True if it was about to publish, or has.
@@ -516,11 +521,12 @@ mod tests {
     #[test]
     fn a_job_has_loaded_the_files_of_an_earlier_one_and_no_other_pipe() {
         let dir = Path::new("/");
-        let job = |begun_ms: u64, event: Event, inputs: &[Input]| {
+        let job = |number: u64, event: Event, inputs: &[Input]| {
             let command = CommandLine::of(vec!["load".to_owned()], dir.to_owned(), inputs.to_vec());
             let command = Some(Box::new(command.proven("server", "d.t", "job")));
             let entry = |event, command| Entry {
-                unix_ms: begun_ms,
+                // The clock was set back.
+                unix_ms: 9 - number,
                 pid: 1,
                 what: StepEvent {
                     step: journal::JOB.to_owned(),
@@ -530,7 +536,8 @@ mod tests {
                 },
             };
             let entries = vec![entry(Event::Begin, command), entry(event, None)];
-            Job { name: String::new(), path: dir.to_owned(), state: State::Done, entries }
+            let name = format!("{number}-1-0");
+            Job { name, path: dir.to_owned(), state: State::Done, entries }
         };
         let file = |bytes| Input {
             path: dir.join("a.csv"),

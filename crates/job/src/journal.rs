@@ -126,9 +126,12 @@ impl Journal {
     /// Errors: a folder that others could have put something into (see [`disk::private`]).
     pub fn create(state_dir: &Path) -> io::Result<Journal> {
         let folder = private::subfolder(&private::make(state_dir)?, FOLDER)?;
+        // Readers go by the order of names, which the clock does not keep once it is set back.
+        let newest = by_age(&folder).pop().map_or(0, |(begun_ms, _)| begun_ms);
+        let begun_ms = unix_ms().max(newest.saturating_add(1));
         let mut attempt = 0;
         loop {
-            let job = format!("{}-{}-{attempt}", unix_ms(), std::process::id());
+            let job = format!("{begun_ms}-{}-{attempt}", std::process::id());
             let name = OsString::from(format!("{job}.jsonl"));
             match Writer::create(&folder, &name) {
                 Ok(writer) => {
@@ -210,10 +213,7 @@ pub fn file_name_of(table: &str) -> String {
 /// Removes the oldest journals beyond the newest `kept`, but those of jobs that did not end: they
 /// say what was being done. Refused rows stay, and so does whatever cannot be read or removed.
 fn prune(folder: &Folder, kept: usize) {
-    let Ok(names) = folder.names() else { return };
-    let mut journals: Vec<(u64, &OsString)> =
-        names.iter().filter_map(|name| Some((begun_ms(name)?, name))).collect();
-    journals.sort_unstable();
+    let journals = by_age(folder);
     let old = journals.len().saturating_sub(kept);
     for (_, name) in &journals[..old] {
         if journal::read(folder, name).is_ok_and(|entries| is_over(&entries)) {
@@ -221,6 +221,15 @@ fn prune(folder: &Folder, kept: usize) {
             let _ = folder.remove(name, "journal");
         }
     }
+}
+
+/// The journals in a folder, the newest last; none where it cannot be read.
+fn by_age(folder: &Folder) -> Vec<(u64, OsString)> {
+    let names = folder.names().unwrap_or_default().into_iter();
+    let mut journals: Vec<(u64, OsString)> =
+        names.filter_map(|name| Some((begun_ms(&name)?, name))).collect();
+    journals.sort_unstable();
+    journals
 }
 
 /// The files of refused rows in a folder of journals, and of the reasons for these: each with the name of its
@@ -248,8 +257,8 @@ pub(crate) fn add(folder: &Folder, name: &OsStr, event: Event, detail: &str) -> 
     writer.sync()
 }
 
-/// When the job of a journal began, by the journal's name; None of what is kept beside one, or is no
-/// journal.
+/// The number that orders a journal among others, by its name: the time of its begin, or more where the clock was set
+/// back. None of what is kept beside one, or is no journal.
 pub(crate) fn begun_ms(name: &OsStr) -> Option<u64> {
     let job = name.to_str()?.strip_suffix(".jsonl")?;
     let job = Some(job).filter(|job| !job.contains('.'))?;
@@ -369,6 +378,19 @@ mod tests {
     fn tables_have_files_of_their_own() {
         let names = ["a/b", "a_b", "a%2Fb", "a\u{1}b", "\u{fc}"].map(file_name_of);
         assert_eq!(names, ["a%2Fb", "a_b", "a%252Fb", "a%01b", "\u{fc}"]);
+    }
+
+    #[test]
+    fn a_job_is_newer_than_those_of_a_clock_that_was_ahead() {
+        let folder = tempfile::tempdir().unwrap();
+        let ahead = Journal::create(folder.path()).unwrap();
+        let hour = unix_ms() + 3_600_000;
+        let jobs = folder.path().join("jobs");
+        std::fs::rename(ahead.path(), jobs.join(format!("{hour}-1-0.jsonl"))).unwrap();
+        for number in 1..3 {
+            let journal = Journal::create(folder.path()).unwrap();
+            assert!(journal.job().starts_with(&format!("{}-", hour + number)), "{}", journal.job());
+        }
     }
 
     #[test]

@@ -49,9 +49,6 @@ const ENGINES: [&str; 8] =
 const MERGES: [&str; 2] = ["merge", "mrg_myisam"];
 /// MySQL: a CHECK has the name of another one in the database: of the old table, in most cases.
 const ER_CHECK_NAME_TAKEN: u16 = 3822;
-/// How long another replay of the same table is waited for: one that was killed may hold its lock
-/// until the server notices.
-const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 /// The result of a CREATE TABLE.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,7 +187,7 @@ impl Tables {
     /// dump's session is to run it.
     ///
     /// Errors: the server's where the statement is wrong and a table would be lost by running it
-    /// after its DROP; [`server::Error::Busy`] where another replay is at the table.
+    /// after its DROP; [`server::Error::Busy`] where another load is at the table.
     pub(crate) fn create(
         &mut self,
         sessions: &mut Sessions,
@@ -232,7 +229,7 @@ impl Tables {
         }
         sessions.check_in_step()?;
         self.clean(&mut sessions.own, &name.database)?;
-        self.take(&mut sessions.own, name)?;
+        targets::claim(&mut sessions.own, name, self.lock_wait, None)?;
         let with_keys = kind == Kind::Nothing && self.may_have_keys(sessions, &key, &create)?;
         let made = make(sessions, &create, &reading, name, with_keys);
         let (staging, has_keys) = match made {
@@ -487,17 +484,6 @@ impl Tables {
             let refused = add(own, self.lock_wait, &child, &keys).err();
             self.refused.extend(refused.map(|error| (child, error)));
         }
-    }
-
-    /// Takes the named lock of a table, which every load of it takes.
-    fn take(&self, own: &mut Session, name: &TableName) -> Result<(), Error> {
-        let lock = Names::of(name).lock;
-        if own.lock_name(&lock, BUSY_WAIT)? {
-            return Ok(());
-        }
-        let holder = own.lock_holder(&lock)?.unwrap_or(0);
-        let who = "another replay or load".to_owned();
-        Err(server::Error::Busy { target: name.to_string(), holder, who }.into())
     }
 
     fn release(&self, own: &mut Session, name: &TableName) {

@@ -18,7 +18,7 @@ const CLAIMED_AT_ONCE: usize = 64;
 /// Takes a target's named lock. Waits for another load that has it, and tells that; takes the time from `wait`.
 ///
 /// Errors: [`Error::Busy`].
-pub(super) fn claim(
+pub fn claim(
     session: &mut Session,
     target: &TableName,
     wait: &mut Duration,

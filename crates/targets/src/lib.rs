@@ -73,6 +73,7 @@ mod triggers;
 pub mod turns;
 pub mod waiting;
 
+pub use busy::claim;
 pub use import_job::ImportJob;
 pub use keeper::Keeper;
 pub use leftovers::Proof;

@@ -55,15 +55,38 @@ impl Identity {
 
 /// The second in which the server began: another one says that it was restarted, and has its own settings.
 ///
-/// Both terms are the statement's time, so that the difference is always the same.
+/// Both terms are the statement's time, so that the difference is always the same. A time of before the begin, since
+/// the clock was set back, makes the second term a negative number, which the server shows modulo 2^64.
 pub(crate) fn started_unix(session: &mut Session) -> Result<i64> {
     let schema = match session.version().flavor {
         Flavor::MariaDb => "information_schema",
         Flavor::MySql => "performance_schema",
     };
     let row = session.query_row(&format!(
-        "SELECT CAST(UNIX_TIMESTAMP() - VARIABLE_VALUE AS SIGNED) FROM {schema}.global_status \
+        "SELECT UNIX_TIMESTAMP() DIV 1, VARIABLE_VALUE FROM {schema}.global_status \
          WHERE VARIABLE_NAME = 'Uptime'"
     ))?;
-    row.number(0)
+    let (now, uptime): (i64, i128) = (row.number(0)?, row.number(1)?);
+    Ok(now.wrapping_sub(uptime as i64))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use testkit::TestServer;
+
+    use super::*;
+
+    #[test]
+    fn a_server_has_one_begin_whatever_its_clock_says() {
+        let servers = [TestServer::start(), TestServer::mysql(Vec::new())];
+        for server in servers.into_iter().flatten() {
+            let mut session = server.connect().unwrap();
+            let begun = started_unix(&mut session).unwrap();
+            for now in [begun - 3_600, begun, begun + 3_600] {
+                session.exec(&format!("SET timestamp={now}")).unwrap();
+                assert_eq!(started_unix(&mut session).unwrap(), begun);
+            }
+        }
+    }
 }

@@ -19,6 +19,7 @@ use disk::journal::{self, Kind};
 use disk::{Folder, private};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
+use server::connect::Mark;
 use server::error::{Error, Result};
 
 use crate::identity::Identity;
@@ -58,6 +59,8 @@ pub struct User {
     pub pid: u32,
     /// Its connection, by which it holds a lock of the server.
     pub connection: u64,
+    /// The name of a lock that no other connection ever holds.
+    pub lock: String,
     /// Its work: `load into shop.orders`.
     pub what: String,
 }
@@ -75,6 +78,19 @@ pub struct Entry {
     pub changes: Vec<Change>,
     /// Those at work; of them some may have been killed.
     pub users: Vec<User>,
+}
+
+impl User {
+    /// This process, by a connection of it.
+    pub(crate) fn of(mark: &Mark, what: &str) -> User {
+        let (pid, connection) = (std::process::id(), mark.id());
+        User { pid, connection, lock: mark.lock.to_string(), what: what.to_owned() }
+    }
+
+    /// True if it has this connection.
+    pub(crate) fn is(&self, mark: &Mark) -> bool {
+        *self.lock == *mark.lock
+    }
 }
 
 impl Change {

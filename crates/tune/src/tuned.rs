@@ -15,6 +15,7 @@ use std::time::Duration;
 use face::call;
 use face::option::RESTORE;
 use schema::LoadPath;
+use server::connect::Mark;
 use server::error::{Error, Result};
 use server::{ConnectOptions, Session};
 
@@ -59,7 +60,8 @@ pub struct Tuned {
     users: Option<File>,
     /// Held while something is changed.
     locked: Option<File>,
-    connection: u64,
+    /// The connection that holds a lock of the server.
+    mark: Mark,
     /// True if it is a flush, whose values are for the time of a checkpoint alone.
     flushes: bool,
     /// Current changes: by this load, and by running loads before it.
@@ -176,7 +178,7 @@ impl Tuned {
             journal,
             users: None,
             locked,
-            connection: session.id(),
+            mark: session.mark().clone(),
             flushes: false,
             changes: Vec::new(),
             is_refused: false,
@@ -187,8 +189,7 @@ impl Tuned {
 
     /// Writes down what is about to be set. From here on all of it is put back, whatever happens.
     fn note(&mut self, users: File, entry: &mut Entry, what: &str) -> Result<()> {
-        let (pid, connection) = (std::process::id(), self.connection);
-        entry.users.push(User { pid, connection, what: what.to_owned() });
+        entry.users.push(User::of(&self.mark, what));
         self.journal.write(entry)?;
         self.users = Some(users);
         disk::failpoint::hit("tune.noted");
@@ -247,7 +248,7 @@ impl Tuned {
             // Loads at work may have set what gives up more.
             let is_of = |name: &str| Variable::named(name).is_some_and(|one| one.class <= class);
             entry.changes.iter_mut().for_each(|change| change.held |= is_of(&change.variable));
-            entry.users.retain(|user| user.connection != self.connection);
+            entry.users.retain(|user| !user.is(&self.mark));
             self.journal.write(&entry)?;
         }
         self.users = None;
@@ -298,7 +299,7 @@ impl Tuned {
     /// Leaves the settings to others at work, but for those of the last flush.
     fn leave_others(&mut self) -> Result<Vec<String>> {
         if let Some(mut entry) = self.journal.read()? {
-            entry.users.retain(|user| user.connection != self.connection);
+            entry.users.retain(|user| !user.is(&self.mark));
             if self.flushes && !entry.users.iter().any(|user| user.what == FLUSH) {
                 let alive = self.session.take_if(|session| session.is_alive());
                 let mut session =
@@ -352,12 +353,10 @@ fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
             call("tune", RESTORE)
         )]);
     }
-    let connection = session.id();
-    let is_noted = entry.users.iter().any(|user| user.connection == connection);
+    let is_noted = entry.users.iter().any(|user| user.is(session.mark()));
     if !is_noted && entry.changes.iter().any(|change| !change.held) {
         // A kill here may leave a statement of this connection, too.
-        let what = "restoring settings".to_owned();
-        entry.users.push(User { pid: std::process::id(), connection, what });
+        entry.users.push(User::of(session.mark(), "restoring settings"));
         guard::take(session)?;
         journal.write(&entry)?;
     }

@@ -119,10 +119,17 @@ impl Yard {
 
     /// Notes another connection for the load that was killed.
     fn set_connection(&self, session: &Session) {
+        self.set_user(session.id(), Some(&session.mark().lock));
+    }
+
+    /// Notes another number for the connection of the load that was killed, and perhaps another lock.
+    fn set_user(&self, connection: u64, lock: Option<&str>) {
         let folder = private::open(&self.home.path().join("state/inrush/tuned")).unwrap();
         let name = &self.noted()[0];
         let mut noted = journal::read::<tune::Entry>(&folder, name.as_ref()).unwrap().remove(0);
-        noted.what.users[0].connection = session.id();
+        let user = &mut noted.what.users[0];
+        user.connection = connection;
+        user.lock = lock.map_or(user.lock.clone(), str::to_owned);
         journal::replace(&folder, name.as_ref(), &noted.what).unwrap();
     }
 
@@ -337,6 +344,21 @@ fn a_statement_of_a_killed_load_is_ended_before_its_variable_is_put_back() {
     yard.inrush(&["tune", "--restore"]).done();
     assert!(setting.join().unwrap(), "it was not ended");
     yard.assert_put_back();
+}
+
+#[test]
+fn a_stranger_that_has_the_number_of_a_killed_load_is_left_alone() {
+    let Some(mut yard) = Yard::new() else { return };
+    let mut load = yard.load(&yard.home, &[]);
+    assert_eq!(run(load.env("INRUSH_FAILPOINT", "tune.end=kill")).code(), -1);
+    yard.assert_set();
+    let mut stranger = yard.server.connect().unwrap();
+    yard.set_user(stranger.id(), None);
+    let begun = Instant::now();
+    yard.inrush(&["tune", "--restore"]).done();
+    assert!(begun.elapsed() < Duration::from_secs(6), "it waited for a stranger");
+    yard.assert_put_back();
+    stranger.query_row("SELECT 1").unwrap();
 }
 
 /// As one account may not end the connection of another.

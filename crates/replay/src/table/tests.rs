@@ -505,3 +505,20 @@ fn on_mysql_too_children_follow_and_keys_come_back() {
     let checked = "(`a` int, CONSTRAINT `positive` CHECK (`a` > 0)) ENGINE=InnoDB";
     made_on(&server, "", &[("t", checked, "(1)")]);
 }
+
+#[test]
+fn another_load_of_a_table_is_waited_for_as_long_as_for_locks() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut sessions = sessions(server, &database);
+    let table = TableName::new(&*database, "t");
+    let mut load = server.connect().unwrap();
+    assert!(load.lock_name(&Names::of(&table).lock, Duration::ZERO).unwrap());
+    let load = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(6));
+        drop(load);
+    });
+    let mut tables = Tables::new(&ReplayOptions { lock_wait_seconds: 60, ..options(false) });
+    replay(&mut tables, &mut sessions, &database, &[("t", "(a INT) ENGINE=InnoDB", "(1)")]);
+    load.join().unwrap();
+}

@@ -17,7 +17,7 @@ use crate::identifier::digest;
 pub struct Mark {
     id: u64,
     /// Name of the lock that it holds.
-    pub(super) lock: Arc<str>,
+    pub lock: Arc<str>,
 }
 
 impl Mark {
