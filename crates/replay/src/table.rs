@@ -229,7 +229,8 @@ impl Tables {
         }
         sessions.check_in_step()?;
         self.clean(&mut sessions.own, &name.database)?;
-        targets::claim(&mut sessions.own, name, self.lock_wait, None)?;
+        let mut wait = self.lock_wait;
+        targets::claim(&mut sessions.own, name, &mut wait, None)?;
         let with_keys = kind == Kind::Nothing && self.may_have_keys(sessions, &key, &create)?;
         let made = make(sessions, &create, &reading, name, with_keys);
         let (staging, has_keys) = match made {
