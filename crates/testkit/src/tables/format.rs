@@ -39,7 +39,7 @@ impl Written {
     /// Line of the file on which a row begins, from 1.
     pub fn line_of(&self, row: usize) -> u64 {
         let before = &self.bytes[..self.rows[row].start];
-        1 + before.iter().filter(|&&byte| byte == b'\n').count() as u64
+        1 + memchr::memchr_iter(b'\n', before).count() as u64
     }
 
     /// The bytes of a row, terminator included.
