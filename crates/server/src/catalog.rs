@@ -74,8 +74,7 @@ pub fn read_among(session: &mut Session, name: &TableName, asked: &CatalogCache)
         let calls = session.calls();
         let table = read_once(session, name, asked)?;
         // Nothing more was asked.
-        let is_confirmed = asked.is_confirmed && calls == session.calls();
-        let is_known = is_confirmed && !table.columns.is_empty();
+        let is_known = asked.is_confirmed && calls == session.calls() && is_whole(&table);
         if is_known || begun.elapsed() > LISTED_WAIT || is_as_read(session, &table)? {
             return Ok(table);
         }
@@ -84,11 +83,17 @@ pub fn read_among(session: &mut Session, name: &TableName, asked: &CatalogCache)
     }
 }
 
-/// True if no ALTER came between the questions that a description takes. While one puts a new
-/// definition in its place, a table has no columns.
+/// True if no ALTER came between the questions that a description takes.
 fn is_as_read(session: &mut Session, table: &Table) -> Result<bool> {
     Ok(table.kind.is_view()
-        || (!table.columns.is_empty() && definition(session, &table.name)? == table.definition))
+        || (is_whole(table) && definition(session, &table.name)? == table.definition))
+}
+
+/// True if no view was asked while an ALTER put a new definition in its place: the table has no columns then, and no indexes.
+fn is_whole(table: &Table) -> bool {
+    let keys = ["\n  PRIMARY KEY ", "\n  UNIQUE KEY ", "\n  KEY "];
+    let has_keys = keys.iter().any(|key| table.definition.contains(key));
+    !(table.columns.is_empty() || has_keys && table.indexes.is_empty())
 }
 
 fn read_once(session: &mut Session, name: &TableName, asked: &CatalogCache) -> Result<Table> {

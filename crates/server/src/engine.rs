@@ -99,8 +99,7 @@ impl Kind {
         !matches!(self, Kind::TiDb | Kind::PolarDbX)
     }
 
-    /// True if a RENAME may be done after its connection has gone: one of TiDB is a job of the
-    /// cluster's.
+    /// True if a RENAME may be done after its connection has gone: one of TiDB is a job of the cluster's.
     pub fn renames_later(self) -> bool {
         self == Kind::TiDb
     }
