@@ -418,7 +418,7 @@ impl<'a> Build<'a> {
     }
 }
 
-/// What became of each index, in all tablespaces together.
+/// The outcome of each index, in all tablespaces together.
 fn index_reports(sealed: &[SealedSpace]) -> Vec<IndexReport> {
     let Some((first, others)) = sealed.split_first() else { return Vec::new() };
     let mut indexes = first.indexes.clone();

@@ -30,7 +30,7 @@ pub(crate) struct PageSink<'a> {
 pub(crate) struct SealedSpace {
     pub(crate) bytes: u64,
     pub(crate) indexes: Vec<IndexReport>,
-    /// What was verified of it.
+    /// The outcome of its verification.
     pub(crate) early: EarlyPass,
 }
 

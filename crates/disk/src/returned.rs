@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::output;
 
-    /// What was sent, and whether the other machine stores it.
+    /// The file that was sent, and whether the other machine stores it.
     #[derive(Clone, Default)]
     struct Sent(Arc<Mutex<Vec<(usize, String)>>>, Arc<AtomicBool>);
 

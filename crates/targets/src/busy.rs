@@ -75,7 +75,7 @@ pub(super) fn claim_all(
         };
         let is_taken = |rows: &Vec<Row>| rows.first().and_then(|row| row.bytes(0)) == Some(b"1");
         let first = answers.iter().position(|rows| !is_taken(rows)).unwrap_or(answers.len());
-        // Who waits for a target has none behind it.
+        // A load that waits for a target holds none behind it.
         for (target, _) in some.iter().zip(&answers).skip(first).filter(|(_, rows)| is_taken(rows))
         {
             session.exec(&format!("DO RELEASE_LOCK({})", lock(target)))?;

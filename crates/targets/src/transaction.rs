@@ -134,7 +134,7 @@ impl Transaction {
         set_waits(session, TURN).map_err(of_first)?;
         let mut is_first_turn = true;
         loop {
-            // Of all at once nobody knows which one failed.
+            // An error of the common request names no table: they are held one by one then.
             if std::mem::take(&mut is_first_turn) {
                 let included = are_included(targets, session);
                 if matches!(included, Ok(true)) {

@@ -68,7 +68,7 @@ fn described(session: &mut Session, tables: &[LoadOptions]) -> Result<Vec<Option
     let mut asked = CatalogCache::default();
     if asked.define(session, &names.iter().collect::<Vec<_>>()).is_err() {
         for name in &names {
-            // Who cannot be told of is asked about alone, which tells why.
+            // A table that cannot be described is asked about alone, which tells why.
             let _ = asked.define(session, &[name]);
         }
     }
