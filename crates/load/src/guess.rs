@@ -169,7 +169,9 @@ impl FirstFile<'_> {
             let line = self.first_line_of(slice::from_ref(*file), dialect, skip_lines);
             line.is_some_and(|line| self.is_header(&line))
         };
-        input.files.iter().take(FILES_MAX).skip(1).find(is_header).cloned()
+        // The writer of a later pipe may wait for the end of an earlier one.
+        let plain = |file: &&PathBuf| remote::plain_bytes(file).is_some();
+        input.files.iter().take(FILES_MAX).skip(1).filter(plain).find(is_header).cloned()
     }
 
     /// The first line behind those that are skipped.
