@@ -3,8 +3,10 @@
 //! Source: Apache Arrow's columnar format, "Serialization and Interprocess Communication", by the crate `arrow-ipc`.
 
 mod messages;
+mod slices;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::MetadataVersion;
@@ -13,13 +15,22 @@ use arrow_schema::SchemaRef;
 use sources::FoundInput;
 
 use self::messages::{Messages, Stored};
+use self::slices::SlicedBatch;
 use crate::file::{Decoded, OpenPart, Part, TypedFile, are_plain};
 use crate::guard::{Problem, guard, problem};
 
+/// Batches of less are read as a whole, by one request to the file.
+const SLICED_BYTES_MIN: u64 = 64 << 10;
+
+/// Memory for the rows of a chunk that are read alone; longer ones wait until there is as much.
+const SLICE_BYTES: u64 = 8 << 20;
+
 /// An open Arrow file.
 pub(crate) struct ArrowFile {
-    messages: Messages,
+    messages: Arc<Messages>,
     schema: SchemaRef,
+    /// True if rows of a batch that is not compressed can be read alone.
+    has_slices: bool,
 }
 
 /// The description at the start of a stream or the end of a file.
@@ -36,20 +47,37 @@ impl ArrowFile {
     pub(crate) fn open(input: &FoundInput) -> sources::Result<Result<ArrowFile, Problem>> {
         let input = input.open()?;
         Ok(guard(|| {
+            let has_slices = input.is_local_file();
             let (messages, schema) = Messages::open(input)?;
-            Ok(ArrowFile { messages, schema })
+            let has_slices = has_slices && slices::are_found(&schema);
+            Ok(ArrowFile { messages: Arc::new(messages), schema, has_slices })
         }))
     }
 
-    fn decode(&self, part: usize, columns: &[usize]) -> Result<RecordBatch, Problem> {
-        let (messages, stored) = (&self.messages, self.stored(part)?);
-        let Head { schema, version } = messages.head(&stored).ok_or("it has no schema")?;
+    fn is_sliced(&self, stored: &Stored) -> bool {
+        self.has_slices && !stored.is_packed && stored.bytes() >= SLICED_BYTES_MIN
+    }
+
+    fn opened(&self, part: usize, columns: &[usize]) -> Result<Box<dyn OpenPart>, Problem> {
+        let stored = self.stored(part)?;
+        match self.is_sliced(&stored) {
+            true => {
+                let batch = SlicedBatch::open(&self.messages, &stored, &self.schema, columns)?;
+                Ok(Box::new(batch))
+            }
+            false => Ok(Box::new(OpenBatch(self.decode(&stored, columns)?))),
+        }
+    }
+
+    fn decode(&self, stored: &Stored, columns: &[usize]) -> Result<RecordBatch, Problem> {
+        let messages = &self.messages;
+        let Head { schema, version } = messages.head(stored).ok_or("it has no schema")?;
         let mut decoder = FileDecoder::new(schema, version).with_projection(columns.to_vec());
-        for dictionary in messages.dictionaries(&stored) {
+        for dictionary in messages.dictionaries(stored) {
             let bytes = messages.read(&dictionary)?;
             decoder.read_dictionary(&dictionary.block, &bytes).map_err(problem)?;
         }
-        let bytes = messages.read(&stored)?;
+        let bytes = messages.read(stored)?;
         let batch = decoder.read_record_batch(&stored.block, &bytes).map_err(problem)?;
         batch.ok_or_else(|| "it has no rows".to_owned())
     }
@@ -98,6 +126,9 @@ impl TypedFile for ArrowFile {
 
     fn part_bytes(&self, part: usize, _columns: &[usize]) -> Result<u64, Problem> {
         let stored = self.stored(part)?;
+        if self.is_sliced(&stored) {
+            return Ok(0);
+        }
         let bytes = stored.bytes().saturating_add(stored.unpacked_bytes);
         let dictionaries = self.messages.dictionaries(&stored);
         let of_dictionaries = dictionaries.iter().map(|it| it.unpacked_bytes).sum::<u64>();
@@ -105,12 +136,14 @@ impl TypedFile for ArrowFile {
     }
 
     fn open_part(&self, part: usize, columns: &[usize]) -> Result<Box<dyn OpenPart>, Problem> {
-        let batch = guard(|| self.decode(part, columns))?;
-        Ok(Box::new(OpenBatch(batch)))
+        guard(|| self.opened(part, columns))
     }
 
     fn reader_bytes(&self) -> Result<u64, Problem> {
-        self.messages.largest()
+        self.messages.largest(|stored| match self.is_sliced(stored) {
+            true => stored.bytes().min(SLICE_BYTES),
+            false => stored.bytes().saturating_add(stored.unpacked_bytes),
+        })
     }
 
     fn has_alike_parts(&self) -> bool {

@@ -56,6 +56,11 @@ pub(crate) trait MixedCells {
 
 /// Some columns of a part, which readers share.
 pub(crate) trait OpenPart: Send + Sync {
+    /// Memory that reading these rows takes, in bytes, if the open part does not have them.
+    fn read_bytes(&self, _rows: &Range<u64>) -> Result<u64, Problem> {
+        Ok(0)
+    }
+
     /// Decoded rows of each of the columns.
     fn read(&self, rows: Range<u64>) -> Result<Vec<Decoded>, Problem>;
 }

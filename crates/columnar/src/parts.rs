@@ -66,6 +66,7 @@ impl Parts {
         let count = rows.end - rows.start;
         let shared = self.find(key);
         let opened = self.opened(&shared, file)?;
+        let _share = self.share(opened.part.read_bytes(&rows)?, &shared)?;
         let decoded = opened.part.read(rows)?;
         if opened.rows_left.fetch_sub(count, Ordering::Relaxed) <= count {
             self.leave(|it| Arc::ptr_eq(it, &shared));

@@ -19,13 +19,18 @@ const DAMAGES: usize = 400;
 
 fn small(folder: &Path, random: &mut Random) -> Vec<PathBuf> {
     let (batch, _) = tables::random(random, ROWS);
-    let paths = ["a.parquet", "b.parquet", "c.arrow", "d.arrow"].map(|name| folder.join(name));
+    let names = ["a.parquet", "b.parquet", "c.arrow", "d.arrow", "e.arrow"];
+    let paths = names.map(|name| folder.join(name));
     let packed = Compression::ZSTD(ZstdLevel::default());
     let packed = WriterProperties::builder().set_compression(packed).build();
     parquet(&paths[0], std::slice::from_ref(&batch), WriterProperties::default());
     parquet(&paths[1], std::slice::from_ref(&batch), packed);
     arrow_file(&paths[2], std::slice::from_ref(&batch), None);
     arrow_stream(&paths[3], &[batch], Some(CompressionType::LZ4_FRAME));
+    // Rows of a larger batch are read alone.
+    let (large, _) = tables::flat(tables::random(random, 10 * ROWS));
+    arrow_file(&paths[4], &[large], None);
+    assert!(std::fs::metadata(&paths[4]).unwrap().len() > 70 << 10);
     paths.into()
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use arrow_array::*;
-use arrow_ipc::{DictionaryBatch, DictionaryEncoding, root_as_message};
+use arrow_ipc::{CompressionType, DictionaryBatch, DictionaryEncoding, root_as_message};
 use arrow_schema::{DataType, Field, Schema};
 use columnar::{ColumnarOptions, Kind};
 use parquet::file::metadata::KeyValue;
@@ -331,18 +331,27 @@ fn rows_of_more_memory_than_there_is_are_an_error() {
     let path = folder.path().join("a.parquet");
     let batch = one("c", Arc::new(texts));
     parquet(&path, std::slice::from_ref(&batch), WriterProperties::default());
-    let options = || ColumnarOptions { memory_bytes: 1 << 20, ..ColumnarOptions::default() };
-    let first = |kind, path: &PathBuf| {
-        let mut source = columnar::open(kind, std::slice::from_ref(path), options()).unwrap();
+    let options = |memory_bytes| ColumnarOptions { memory_bytes, ..ColumnarOptions::default() };
+    let first_of = |kind, path: &PathBuf, memory| {
+        let options = options(memory);
+        let mut source = columnar::open(kind, std::slice::from_ref(path), options).unwrap();
         let mut chunk = Chunk::default();
         source.next_chunk(&mut chunk)?;
         source.reader().read(&chunk, &mut sources::Batch::new())
     };
+    let first = |kind, path: &PathBuf| first_of(kind, path, 1 << 20);
     let error = first(Kind::Parquet, &path).unwrap_err().to_string();
     assert!(error.contains("1 MiB are left for it"), "{error}");
+    arrow_stream(&path, std::slice::from_ref(&batch), Some(CompressionType::ZSTD));
+    let error = first(Kind::Arrow, &path).unwrap_err().to_string();
+    assert!(error.contains("1 MiB are left for it"), "{error}");
+    // Rows of a batch that is not compressed are read alone: here of more than there is, and of less.
     arrow_stream(&path, &[batch], None);
     let error = first(Kind::Arrow, &path).unwrap_err().to_string();
     assert!(error.contains("1 MiB are left for it"), "{error}");
+    let texts = StringArray::from(vec![&long[..100_000]; 200]);
+    arrow_stream(&path, &[one("c", Arc::new(texts))], None);
+    first_of(Kind::Arrow, &path, 8 << 20).unwrap();
 }
 
 /// Threads that take the chunks of a file with three row groups, first to last, last to first, or as it comes, with

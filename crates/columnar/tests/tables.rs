@@ -32,6 +32,20 @@ pub(crate) fn random(random: &mut Random, rows: usize) -> (RecordBatch, Vec<Text
     (RecordBatch::try_new(schema, arrays).unwrap(), (0..rows).map(row).collect())
 }
 
+/// The columns of a table that have no dictionary, no views and no values in values, with all bytes of each value beside
+/// each other.
+pub(crate) fn flat(table: (RecordBatch, Vec<Texts>)) -> (RecordBatch, Vec<Texts>) {
+    let (batch, rows) = table;
+    let is_flat = |at: &usize| {
+        let data_type = batch.column(*at).data_type();
+        let is_view = matches!(data_type, DataType::Utf8View | DataType::BinaryView);
+        !data_type.is_nested() && !is_view && !matches!(data_type, DataType::Dictionary(..))
+    };
+    let columns: Vec<usize> = (0..batch.num_columns()).filter(is_flat).collect();
+    let row = |row: &Texts| columns.iter().map(|at| row[*at].clone()).collect();
+    (batch.project(&columns).unwrap(), rows.iter().map(row).collect())
+}
+
 /// Values, of which some are NULL.
 fn some<V>(random: &mut Random, rows: usize, value: impl Fn(&mut Random) -> V) -> Vec<Option<V>> {
     let one = |_| (!random.chance(5)).then(|| value(random));

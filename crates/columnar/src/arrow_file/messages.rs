@@ -1,6 +1,7 @@
 //! The messages of an Arrow file or stream: where record batches and dictionaries are, and how large they become.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_buffer::Buffer;
@@ -35,6 +36,8 @@ pub(super) struct Stored {
     pub(super) block: Block,
     /// Rows of a record batch.
     pub(super) rows: u64,
+    /// True if its buffers are compressed.
+    pub(super) is_packed: bool,
     /// Bytes of its buffers, once unpacked.
     pub(super) unpacked_bytes: u64,
     /// Fingerprint of its metadata, which has sizes and numbers of NULL.
@@ -56,6 +59,11 @@ impl Stored {
     /// Its size in the file.
     pub(super) fn bytes(&self) -> u64 {
         self.block.metaDataLength() as u64 + self.block.bodyLength() as u64
+    }
+
+    /// Bytes of the file in which its buffers are.
+    pub(super) fn body(&self) -> Range<u64> {
+        self.end() - self.block.bodyLength() as u64..self.end()
     }
 }
 
@@ -240,10 +248,8 @@ impl Messages {
             return Err("a length goes on behind the end of the file".to_owned());
         }
         let mut out = vec![0; length as usize];
-        match self.input.read_at(at, &mut out).map_err(problem)? == out.len() {
-            true => Ok(out),
-            false => Err("the file is cut off".to_owned()),
-        }
+        self.fill(at, &mut out)?;
+        Ok(out)
     }
 
     /// Reads on behind the end of a stream with a schema: the head of another one and where its next message begins;
@@ -349,14 +355,14 @@ impl Messages {
         }
     }
 
-    /// Bytes that the largest record batch of a file takes, packed and unpacked.
-    pub(super) fn largest(&self) -> Result<u64, Problem> {
+    /// The most bytes that a record batch of a file takes.
+    pub(super) fn largest(&self, bytes: impl Fn(&Stored) -> u64) -> Result<u64, Problem> {
         if self.bytes.is_none() {
             return Ok(0);
         }
         let (mut index, mut largest) = (0, 0);
         while let Some(stored) = self.batch(index)? {
-            largest = largest.max(stored.bytes().saturating_add(stored.unpacked_bytes));
+            largest = largest.max(bytes(&stored));
             index += 1;
         }
         Ok(largest)
@@ -382,9 +388,19 @@ impl Messages {
         let is_delta = dictionary.is_some_and(|dictionary| dictionary.isDelta());
         let batch = batch.ok_or("a message has no rows")?;
         let rows = size(batch.length())?;
+        let is_packed = batch.compression().is_some();
         let unpacked_bytes = self.unpacked(batch, at + length, body)?;
         let fingerprint = fingerprint(at, &metadata);
-        Ok(Stored { block, rows, unpacked_bytes, fingerprint, dictionaries, id, is_delta })
+        Ok(Stored {
+            block,
+            rows,
+            is_packed,
+            unpacked_bytes,
+            fingerprint,
+            dictionaries,
+            id,
+            is_delta,
+        })
     }
 
     /// Bytes of a batch's buffers once they are unpacked, as they claim.
@@ -412,9 +428,26 @@ impl Messages {
     /// All bytes of a message.
     pub(super) fn read(&self, stored: &Stored) -> Result<Buffer, Problem> {
         let mut out = vec![0; usize::try_from(stored.bytes()).map_err(problem)?];
-        let at = stored.block.offset() as u64;
-        match self.input.read_at(at, &mut out).map_err(problem)? == out.len() {
-            true => Ok(Buffer::from_vec(out)),
+        self.fill(stored.block.offset() as u64, &mut out)?;
+        Ok(Buffer::from_vec(out))
+    }
+
+    /// Gives the description of a record batch, without its buffers.
+    pub(super) fn described<T>(
+        &self,
+        stored: &Stored,
+        work: impl FnOnce(RecordBatch<'_>) -> T,
+    ) -> Result<T, Problem> {
+        let length = stored.block.metaDataLength() as u64;
+        let metadata = self.bytes_at(stored.block.offset() as u64, length)?;
+        let message = root_as_message(without_prefix(&metadata)).map_err(problem)?;
+        Ok(work(message.header_as_record_batch().ok_or("a message has no rows")?))
+    }
+
+    /// Reads bytes of the file, all of which must be there.
+    pub(super) fn fill(&self, at: u64, out: &mut [u8]) -> Result<(), Problem> {
+        match self.input.read_at(at, out).map_err(problem)? == out.len() {
+            true => Ok(()),
             false => Err("the file is cut off".to_owned()),
         }
     }
@@ -464,6 +497,7 @@ mod tests {
         let stored = |(at, &(id, is_delta)): (usize, &(i64, bool))| Stored {
             block: Block::new(at as i64, 0, 0),
             rows: 1,
+            is_packed: false,
             unpacked_bytes: 0,
             fingerprint: 0,
             dictionaries: (0, 0),

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::input::{self, Input, KeptPipes, Raw};
+use super::remote;
 use crate::error::Result;
 
 /// Bytes of a pipe that are read at once.
@@ -74,6 +75,11 @@ impl InputBytes {
     /// How many there are in a file; None of a pipe.
     pub fn known_size(&self) -> Option<u64> {
         self.found.bytes()
+    }
+
+    /// True of a file of this machine, which can be read in small pieces.
+    pub fn is_local_file(&self) -> bool {
+        self.known_size().is_some() && !remote::has_ranges(self.found.path())
     }
 
     /// Closes it; the next reading opens it again. A pipe stays open.
