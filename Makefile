@@ -169,7 +169,7 @@ soak:
 
 # On stable; for libFuzzer see CONTRIBUTING.md.
 fuzz:
-	INRUSH_SEED=$$(date +%s) INRUSH_FUZZ_SECONDS=$$(( $(MINUTES) * 60 / 10 )) $(CARGO) test --locked -q \
+	INRUSH_SEED=$$(date +%s) INRUSH_FUZZ_SECONDS=$$(( $(MINUTES) * 60 / 12 )) $(CARGO) test --locked -q --profile fuzz \
 		-p inrush-fuzz --test damaged -- --test-threads 1 --nocapture
 
 # On stable too; builds for some minutes the first time.

@@ -80,12 +80,12 @@ impl Format {
 
     /// Removes bytes that must not be in a field, because nothing can escape them.
     pub fn tame(&self, field: &mut Vec<u8>) {
+        if !self.has_null() {
+            field.retain(|byte| !matches!(byte, b'\t' | b'|' | b'\n' | b'\r'));
+        }
         // At the start of the file we skip it, as every CSV reader does, and LOAD DATA reads it.
         while self.dialect.any_newline && field.starts_with(BYTE_ORDER_MARK) {
             field.drain(..BYTE_ORDER_MARK.len());
-        }
-        if !self.has_null() {
-            field.retain(|byte| !matches!(byte, b'\t' | b'|' | b'\n' | b'\r'));
         }
     }
 
