@@ -33,6 +33,8 @@ pub(crate) struct ProofTable {
     pub(crate) rows: u32,
     /// A row, without `n`, which comes first.
     row: fn(u32) -> Vec<String>,
+    /// The change of its columns that ALGORITHM=INSTANT makes when it has rows, if any.
+    pub(crate) altered: Option<&'static str>,
     /// True if rows are merged with those there, too.
     is_merged: bool,
     /// True if rows of another table refer to it.
@@ -135,6 +137,7 @@ const PLAIN: ProofTable = ProofTable {
     indexes: &["PRIMARY"],
     rows: ROWS,
     row: |_| Vec::new(),
+    altered: None,
     is_merged: false,
     only: None,
     is_parent: false,
@@ -447,6 +450,44 @@ pub(crate) const TABLES: &[ProofTable] = &[
         definition: "(n INT NOT NULL, x INT, PRIMARY KEY (n), KEY x (x)) PARTITION BY HASH (n) PARTITIONS 3",
         indexes: &["PRIMARY", "x"],
         row: |n| vec![or_null(n, 71, number(n, 2, 0, 500))],
+        ..PLAIN
+    },
+    ProofTable {
+        name: "by_linear_hash",
+        definition: "(n INT NOT NULL, x INT, PRIMARY KEY (n), KEY x (x)) PARTITION BY LINEAR HASH (n) PARTITIONS 3",
+        indexes: &["PRIMARY", "x"],
+        row: |n| vec![or_null(n, 71, number(n, 2, 0, 500))],
+        ..PLAIN
+    },
+    ProofTable {
+        name: "lists",
+        definition: "(n INT NOT NULL, x INT NOT NULL, PRIMARY KEY (n, x), KEY x (x)) PARTITION BY LIST (x) \
+             (PARTITION a VALUES IN (0, 2, 5), PARTITION b VALUES IN (1, 3, 4))",
+        indexes: &["PRIMARY", "x"],
+        row: |n| vec![number(n, 2, 0, 6)],
+        ..PLAIN
+    },
+    ProofTable {
+        name: "columns",
+        definition: "(n INT NOT NULL, w VARCHAR(30) NOT NULL, x INT, PRIMARY KEY (n, w), KEY x (x)) CHARACTER SET latin1 \
+             PARTITION BY RANGE COLUMNS (w) (PARTITION a VALUES LESS THAN ('k'), PARTITION b VALUES LESS THAN (MAXVALUE))",
+        indexes: &["PRIMARY", "x"],
+        row: |n| vec![word(n, 1, 1, 20), or_null(n, 71, number(n, 2, 0, 500))],
+        ..PLAIN
+    },
+    ProofTable {
+        name: "altered",
+        definition: "(n INT PRIMARY KEY, gone INT, w VARCHAR(60), x INT, KEY w (w), KEY x (x)) CHARACTER SET latin1",
+        indexes: &["PRIMARY", "w", "x"],
+        row: |n| {
+            vec![
+                number(n, 1, 0, 300),
+                or_null(n, 71, word(n, 100, 0, 60)),
+                or_null(n, 72, number(n, 2, 0, 300)),
+            ]
+        },
+        altered: Some("DROP COLUMN gone, ADD COLUMN late INT NOT NULL DEFAULT 7 AFTER n"),
+        is_merged: true,
         ..PLAIN
     },
     ProofTable {

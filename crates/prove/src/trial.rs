@@ -1,7 +1,7 @@
 //! The trial of a build: the same rows by the direct path and by LOAD DATA, compared until something differs.
 //!
 //! ```text
-//! first rows: built | LOAD DATA   kill -9   compare   statements   more rows: merged | LOAD DATA
+//! first rows: built | LOAD DATA   kill -9   compare   statements   ALTER TABLE   more rows: merged | LOAD DATA
 //! compare   statements   kill -9   compare   stop, start   compare, CHECK TABLE EXTENDED
 //! ```
 
@@ -97,6 +97,7 @@ impl<'a> Trial<'a> {
         self.crash()?;
         self.compare("after the load and a kill")?;
         self.change()?;
+        self.alter()?;
         self.load_more()?;
         self.compare("after rows were merged")?;
         self.change()?;
@@ -176,6 +177,20 @@ impl<'a> Trial<'a> {
     fn crash(&self) -> Step {
         self.server.kill_9()?;
         Ok(self.server.start()?)
+    }
+
+    /// Rows of before have another form then.
+    fn alter(&self) -> Step {
+        let mut session = self.server.connect()?;
+        for table in &self.tables {
+            let Some(change) = table.altered else { continue };
+            for database in [BUILT, LOADED] {
+                let name = table.name;
+                session
+                    .exec(&format!("ALTER TABLE {database}.{name} {change}, ALGORITHM=INSTANT"))?;
+            }
+        }
+        Ok(())
     }
 
     /// The same statements on both tables.
