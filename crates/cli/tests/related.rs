@@ -170,6 +170,43 @@ fn a_merge_that_others_wait_for_lets_them_go_on() {
     }
 }
 
+/// An open transaction keeps each attempt to replace the table from its end, and writers behind that attempt.
+#[test]
+fn the_report_has_the_longest_wait_of_others() {
+    let Some(server) = TestServer::start() else { return };
+    let shop = Shop::new(&server);
+    let (mut holder, view) = (shop.connect(), &shop);
+    holder.exec("START TRANSACTION").unwrap();
+    assert_eq!(holder.query("SELECT * FROM u").unwrap().len(), 0);
+    let text: String = (100_001..=102_000).map(|row| format!("{row}\n")).collect();
+    let mut load = view.load_text("u", &text, "append");
+    let is_over = AtomicBool::new(false);
+    let (outcome, longest) = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let (mut session, mut longest) = (view.connect(), Duration::ZERO);
+            while !is_over.load(Ordering::Relaxed) {
+                let begun = Instant::now();
+                session.exec("INSERT INTO u VALUES (NULL)").unwrap();
+                longest = longest.max(begun.elapsed());
+                if longest > Duration::from_millis(500) {
+                    holder.exec("COMMIT").unwrap();
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            longest
+        });
+        let outcome = run(load.args(["--path", "direct", "--json"]));
+        is_over.store(true, Ordering::Relaxed);
+        (outcome, writer.join().unwrap())
+    });
+    let report: serde_json::Value = serde_json::from_str(&outcome.done().out).unwrap();
+    let waited = report["writers_waited_seconds"].as_f64().unwrap();
+    // The writer's clock has the way to the server and its turn on the processor, too.
+    assert!(waited > 0.3 && longest.as_secs_f64() < waited + 2.0, "{waited}, {longest:?}");
+    assert!(waited < 5.0, "a turn takes a second: {waited}");
+    assert!(report["readers_waited_seconds"].as_f64().unwrap() <= waited, "{report}");
+}
+
 #[test]
 fn prepared_transactions_are_waited_for_if_they_touch_the_tables_and_named() {
     let Some(server) = TestServer::start() else { return };

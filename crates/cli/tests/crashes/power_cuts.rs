@@ -17,7 +17,9 @@ use testkit::{Random, TestServer, TestServerOptions};
 use crate::support::{COLUMNS, Contents, Home, check_table, contents, lines, names, run, tables};
 
 const ROWS: u32 = 1_200;
-const ALL_TABLES: [&str; 4] = ["a", "b", "p", "t"];
+/// Tables of the same columns. Rows of `child` refer to those of `r`.
+const ALIKE: [&str; 5] = ["a", "b", "p", "r", "t"];
+const ALL_TABLES: [&str; 6] = ["a", "b", "child", "p", "r", "t"];
 
 /// The tables, the files for them, and what tables hold.
 struct World {
@@ -55,7 +57,7 @@ fn options(in_place: Option<PathBuf>) -> TestServerOptions {
     TestServerOptions { durable: true, extra, in_place, ..TestServerOptions::default() }
 }
 
-/// Made once: a database with four tables of the same old rows.
+/// Made once: a database with tables of the same old rows.
 fn world() -> Option<&'static World> {
     static WORLD: OnceLock<Option<World>> = OnceLock::new();
     WORLD.get_or_init(|| PowerDisk::is_possible().then(World::new).flatten()).as_ref()
@@ -75,12 +77,15 @@ impl World {
         session.exec("CREATE DATABASE d CHARACTER SET latin1").unwrap();
         let old = "SELECT -seq, -seq * 3, CONCAT('old ', seq), IF(seq % 40, NULL, REPEAT('long ', 4000)) \
                    FROM d.seq_1_to_300";
-        for table in ALL_TABLES {
+        for table in ALIKE {
             session.exec(&format!("CREATE TABLE d.{table} {COLUMNS}")).unwrap();
         }
+        let child = "CREATE TABLE d.child (a INT PRIMARY KEY, of_r INT, KEY (of_r), FOREIGN KEY (of_r) REFERENCES d.r (id)) ENGINE=InnoDB";
+        session.exec(child).unwrap();
+        session.exec("INSERT INTO d.child VALUES (1, NULL)").unwrap();
         session.exec("ALTER TABLE d.p DROP KEY n, ADD UNIQUE KEY n (n, id)").unwrap();
         session.exec("ALTER TABLE d.p PARTITION BY HASH (id) PARTITIONS 3").unwrap();
-        for table in ALL_TABLES {
+        for table in ALIKE {
             session.exec(&format!("INSERT INTO d.{table} {old}")).unwrap();
         }
         let mut filled = |rows: &str| {
@@ -190,6 +195,8 @@ impl<'a> Machine<'a> {
         assert!(is_done, "{when}: {again:?}");
         assert!(self.look(session, when), "{when}: {again:?}");
         assert_eq!(tables(session, "d"), ALL_TABLES, "{when}");
+        let orphan = session.exec("INSERT INTO d.child VALUES (2, 123456789)").unwrap_err();
+        assert_eq!(orphan.errno(), Some(1452), "{when}: {orphan}");
         let left = |name: &String| name.contains("inrush");
         let left: Vec<String> =
             names(&self.server.datadir().join("d")).into_iter().filter(left).collect();
@@ -324,4 +331,18 @@ fn a_replayed_dump_survives_power_cuts() {
     let arguments = &[];
     let promise = Promise::Continues;
     cuts_power(&Method { name: "replay", arguments, tables: &["a", "b"], adds: false, promise });
+}
+
+#[test]
+fn a_table_that_others_refer_to_survives_power_cuts() {
+    let arguments = &["--mode", "replace", "--path", "direct"];
+    let promise = Promise::Whole;
+    cuts_power(&Method { name: "parent", arguments, tables: &["r"], adds: false, promise });
+}
+
+#[test]
+fn a_small_input_survives_power_cuts() {
+    let arguments = &["--mode", "append"];
+    let promise = Promise::Whole;
+    cuts_power(&Method { name: "small", arguments, tables: &["t"], adds: true, promise });
 }
