@@ -8,11 +8,12 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use adbc_core::error::{Error, Result, Status};
+use locks::Mutex;
 use serde_json::Value;
 
 use crate::errors::{error, of_load};

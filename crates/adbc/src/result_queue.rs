@@ -1,11 +1,12 @@
 //! Batches between the thread that reads a result and the reader of ADBC.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use adbc_core::error::{Error, Result, Status};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use locks::{Condvar, Mutex, MutexGuard};
 
 use crate::errors::error;
 
@@ -43,7 +44,7 @@ impl Queue {
     ///
     /// Errors: nobody reads any more.
     pub(crate) fn push(&self, batch: RecordBatch) -> Result<()> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         while state.batches.len() >= BATCHES_MAX && !state.keeps_all && !state.is_left {
             state = self.wait(state);
         }
@@ -59,7 +60,7 @@ impl Queue {
 
     /// Ends the queue; a second end does not count.
     pub(crate) fn end(&self, end: Result<(SchemaRef, Option<u64>)>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if !state.is_ended {
             state.is_ended = true;
             match end {
@@ -77,7 +78,7 @@ impl Queue {
 
     /// Has the thread read all batches into memory.
     pub(crate) fn keep_all(&self) {
-        self.state().keeps_all = true;
+        self.state.lock().keeps_all = true;
         self.changed.notify_all();
     }
 
@@ -85,7 +86,7 @@ impl Queue {
     ///
     /// Errors: those before the first batch.
     pub(crate) fn schema(&self) -> Result<SchemaRef> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         loop {
             if let Some(schema) = &state.schema {
                 return Ok(Arc::clone(schema));
@@ -99,7 +100,7 @@ impl Queue {
 
     /// The next batch, or the error behind the last one; None at the end.
     pub(crate) fn pop(&self) -> Option<Result<RecordBatch>> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         while state.batches.is_empty() && !state.is_ended {
             state = self.wait(state);
         }
@@ -114,12 +115,12 @@ impl Queue {
 
     /// Rows that the statement changed; None if it has a result.
     pub(crate) fn changed_rows(&self) -> Option<u64> {
-        self.state().changed_rows
+        self.state.lock().changed_rows
     }
 
     /// Ends the reading. `cancel` ends the statement, if it still runs: no other one can begin meanwhile.
     pub(crate) fn leave(&self, cancel: impl FnOnce()) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.is_left = true;
         state.batches.clear();
         if !state.is_ended {
@@ -129,12 +130,8 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+        self.changed.wait(state)
     }
 }
 
@@ -165,11 +162,11 @@ mod tests {
             thread::spawn(move || (0..100).try_for_each(|_| queue.push(batch())))
         };
         assert!(queue.pop().unwrap().is_ok());
-        assert!(queue.state().batches.len() <= BATCHES_MAX);
+        assert!(queue.state.lock().batches.len() <= BATCHES_MAX);
         assert!(!thread.is_finished());
         queue.keep_all();
         thread.join().unwrap().unwrap();
-        assert_eq!(queue.state().batches.len(), 99);
+        assert_eq!(queue.state.lock().batches.len(), 99);
         queue.leave(|| ());
         assert_eq!(queue.push(batch()).unwrap_err().status, Status::Cancelled);
     }

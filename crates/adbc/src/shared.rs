@@ -1,8 +1,9 @@
 //! The parts of a connection that its statements use.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use adbc_core::error::Result;
+use locks::Mutex;
 use server::Session;
 
 use crate::errors::of_server;
@@ -41,14 +42,14 @@ impl Shared {
     /// memory before.
     pub(crate) fn with_session<T>(&self, work: impl FnOnce(&mut Session) -> T) -> T {
         {
-            let mut user = self.user();
+            let mut user = self.use_of_session.lock();
             user.waiting += 1;
             if let Some(result) = user.result.upgrade() {
                 result.keep_all();
             }
         }
-        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        self.user().waiting -= 1;
+        let mut session = self.session.lock();
+        self.use_of_session.lock().waiting -= 1;
         let mark = session.mark().clone();
         let _running = self.work.statement(&mark);
         work(&mut session)
@@ -62,7 +63,7 @@ impl Shared {
     ) -> T {
         self.with_session(|session| {
             {
-                let mut user = self.user();
+                let mut user = self.use_of_session.lock();
                 user.result = Arc::downgrade(result);
                 // They came before this result was open.
                 if user.waiting > 0 {
@@ -71,10 +72,6 @@ impl Shared {
             }
             work(session)
         })
-    }
-
-    fn user(&self) -> MutexGuard<'_, Use> {
-        self.use_of_session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

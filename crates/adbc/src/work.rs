@@ -3,11 +3,12 @@
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ExitStatus};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use adbc_core::CancelHandle;
 use adbc_core::error::Result;
+use locks::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
 use server::{ConnectOptions, Mark, Session};
 
@@ -59,21 +60,21 @@ impl Work {
     }
 
     fn begin(&self, current: Current) -> Running<'_> {
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = current;
+        *self.current.lock() = current;
         Running(self)
     }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        *self.0.current.lock().unwrap_or_else(PoisonError::into_inner) = Current::Nothing;
+        *self.0.current.lock() = Current::Nothing;
     }
 }
 
 impl CancelHandle for Work {
     fn try_cancel(&self) -> Result<()> {
         // Under the lock, so that the work does not end meanwhile and other work is hit.
-        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current.lock();
         match &*current {
             Current::Nothing => Ok(()),
             Current::Program(run) => {
@@ -93,7 +94,7 @@ impl ProgramRun {
     /// Has the program stop and clean up, if it still runs. It gets no more input, and loads none without an
     /// end mark.
     pub(crate) fn stop(&self) {
-        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut child = self.child.lock();
         if let Ok(None) = child.try_wait() {
             // It may end meanwhile; until somebody waits for it, its number is no one else's.
             let _ = kill_process(Pid::from_child(&child), Signal::INT);
@@ -104,7 +105,7 @@ impl ProgramRun {
 
     /// The exit status of a program that has ended.
     pub(crate) fn status(&self) -> std::io::Result<Option<ExitStatus>> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner).try_wait()
+        self.child.lock().try_wait()
     }
 
     /// True if the program may still take input.

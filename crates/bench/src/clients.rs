@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
 
+use locks::Mutex;
 use server::Session;
 use server::identifier::{quote_name, quote_text};
 
@@ -50,7 +50,7 @@ pub(crate) fn load(
             let done = consume(&mut session, &insert, &quoted, &queue);
             if done.is_err() {
                 // Nobody takes batches any more: the reader stops, and with it all the others.
-                queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+                queue.lock().take();
             }
             done
         };
@@ -110,7 +110,7 @@ fn consume(
     let mut sql = String::new();
     loop {
         let batch = {
-            let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+            let queue = queue.lock();
             queue.as_ref().and_then(|queue| queue.recv().ok())
         };
         let Some(batch) = batch else { return Ok(()) };

@@ -9,8 +9,8 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use locks::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 use tpchgen::generators::{
     CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator,
@@ -108,7 +108,7 @@ fn write_parts(table: Table, scale: f64, path: &Path, threads: usize) -> Result<
             });
         }
     });
-    let state = output.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let state = output.state.into_inner();
     match state.failed {
         Some(error) => Err(Error::io("writing", path)(error)),
         None => Ok((state.rows, state.bytes)),
@@ -132,15 +132,11 @@ struct State {
 }
 
 impl Output {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits until every earlier part is written, then writes. False: a write failed, stop.
     fn write_in_turn(&self, part: i32, rows: u64, text: &[u8]) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.next_part != part && state.failed.is_none() {
-            state = self.turn.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.turn.wait(state);
         }
         if state.failed.is_some() {
             return false;

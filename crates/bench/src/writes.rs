@@ -10,9 +10,9 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use locks::Mutex;
 use rustix::fs::OFlags;
 use serde::Serialize;
 
@@ -234,7 +234,7 @@ impl Job<'_> {
     fn build_in_turns(&self, file: &File) -> io::Result<()> {
         let turn = Mutex::new(());
         self.build(|offset, block| {
-            let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let _turn = turn.lock();
             file.write_all_at(block, offset)
         })
     }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use locks::{Mutex, MutexGuard};
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::TestServer;
@@ -81,5 +81,5 @@ pub(crate) fn on_shared(command: &mut Command, server: &TestServer) -> MutexGuar
     if let Some(user) = server.options().user {
         command.args(["--user", &user]);
     }
-    BENCHMARK.lock().unwrap_or_else(PoisonError::into_inner)
+    BENCHMARK.lock()
 }

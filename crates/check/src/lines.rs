@@ -29,7 +29,6 @@ mod worker;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::sync::Mutex;
 
 use encode::mapped::{Gathering, KeyOf, Known, LinePlace, Lookup};
 use encode::rejects::Reject;
@@ -37,6 +36,7 @@ use job::error::Error;
 use job::memory::Memory;
 use job::options::LoadOptions;
 use job::progress::Progress;
+use locks::Mutex;
 use server::Session;
 use sources::Source;
 

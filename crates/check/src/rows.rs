@@ -1,11 +1,10 @@
 //! One worker of a check: it takes down the faults of rows, and their keys.
 
-use std::sync::Mutex;
+use locks::Mutex;
 
 use encode::entries::Entries;
 use encode::rejects::FaultCounts;
 use encode::row_keys::{KeyReader, NoKey};
-use job::pool;
 use job::stop::Stop;
 use sources::{Chunk, Row, Rows};
 
@@ -119,7 +118,7 @@ impl encode::reading::Sink for Worker<'_> {
     }
 
     fn hand_on(&mut self) -> Result<(), Stop> {
-        let mut all = pool::lock(self.all);
+        let mut all = self.all.lock();
         all.faults.add_all(std::mem::take(&mut self.counts.faults));
         for (all, own) in all.keyless.iter_mut().zip(&mut self.counts.keyless) {
             *all += std::mem::take(own);

@@ -1,6 +1,5 @@
 //! A check from its beginning to its end.
 
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
@@ -10,9 +9,9 @@ use encode::rejects::FaultCounts;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::{LoadOptions, Mode};
-use job::pool;
 use job::progress::{Progress, Stage};
 use job::stop::Stop;
+use locks::Mutex;
 use server::ConnectOptions;
 use sort::{EntryShape, RunStore, Runs, StoreOptions};
 use sources::{Source, SourceExt as _};
@@ -67,7 +66,7 @@ impl Check<'_> {
         let next_run = AtomicU64::new(0);
         let mut stores = self.stores(&subject.looks.looks)?;
         let (rows, mut counts) = self.read(subject, &source, &stores, &next_run)?;
-        let mut source = pool::into_inner(source);
+        let mut source = source.into_inner();
         let bytes = source.bytes_read();
         let Some(found) = stores.pop() else {
             return Err(Error::Internal("the findings have no receiver".to_owned()).into());
@@ -118,7 +117,7 @@ impl Check<'_> {
             Ok(Worker::new(rules, looks, entries, &all))
         };
         pass::by_many("thread.judge", &reading, self.memory, stores, worker)?;
-        let counts = pool::into_inner(all);
+        let counts = all.into_inner();
         Ok((reading.tally().rows_read(), counts))
     }
 

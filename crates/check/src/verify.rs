@@ -15,15 +15,14 @@ mod input_rows;
 pub(crate) mod report;
 mod table_rows;
 
-use std::sync::Mutex;
 use std::time::Instant;
 
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::LoadOptions;
-use job::pool::{into_inner, lock};
 use job::progress::{Progress, Snapshot, Stage};
+use locks::Mutex;
 use schema::Table;
 use server::engine::Kind;
 use server::session::Isolation;
@@ -98,7 +97,7 @@ impl Verifying<'_> {
         if counted.numbered > 0 {
             // Which numbers the server has given, the input does not say.
             columns = Columns::of(self.table, &self.inspected, false);
-            lock(&source).restart()?;
+            source.lock().restart()?;
             counted = self.read_input(&columns, &source)?;
         }
         let mut rows = TableRows::new(&columns)?;
@@ -115,7 +114,7 @@ impl Verifying<'_> {
             ..VerifyReport::default()
         };
         if !differing.is_empty() {
-            let mut source = into_inner(source);
+            let mut source = source.into_inner();
             let statement = &rows.statement(&self.table.name);
             let shown =
                 differences::ShownRows { session: &mut self.shown, rows: &mut rows, statement };

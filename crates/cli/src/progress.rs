@@ -1,10 +1,11 @@
 //! How far the load is: a line on a terminal that is drawn again and again, a line now and then
 //! elsewhere.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use load::{Progress, Snapshot, Stage};
+use locks::Mutex;
 use terminal::size;
 
 use crate::status::{self, LINE_INTERVAL, Part, StatusLine};
@@ -73,7 +74,7 @@ impl Bar {
     pub(crate) fn new() -> Bar {
         let watched: Arc<Mutex<Watched>> = Arc::default();
         let drawn = Arc::clone(&watched);
-        let bar = StatusLine::new(move |columns, _| held(&drawn).line(columns, Instant::now()));
+        let bar = StatusLine::new(move |columns, _| drawn.lock().line(columns, Instant::now()));
         Bar { bar, watched }
     }
 }
@@ -84,17 +85,13 @@ fn one_of(name: &str, number: usize, of: usize) -> String {
     if of > 1 { format!("{number}/{of} {table} ") } else { String::new() }
 }
 
-pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Progress for Bar {
     fn update(&self, snapshot: Snapshot) {
-        held(&self.watched).hear(snapshot, Instant::now());
+        self.watched.lock().hear(snapshot, Instant::now());
     }
 
     fn table(&self, name: &str, number: usize, of: usize) {
-        held(&self.watched).table = one_of(name, number, of);
+        self.watched.lock().table = one_of(name, number, of);
     }
 
     fn waiting(&self, text: &str) {
@@ -141,7 +138,7 @@ impl Lines {
 
 impl Progress for Lines {
     fn update(&self, snapshot: Snapshot) {
-        let mut state = held(&self.state);
+        let mut state = self.state.lock();
         let now = Instant::now();
         let begun = match state.stage {
             Some((stage, begun)) if stage == snapshot.stage => begun,
@@ -161,11 +158,11 @@ impl Progress for Lines {
     }
 
     fn table(&self, name: &str, number: usize, of: usize) {
-        held(&self.state).table = one_of(name, number, of);
+        self.state.lock().table = one_of(name, number, of);
     }
 
     fn waiting(&self, text: &str) {
-        let mut state = held(&self.state);
+        let mut state = self.state.lock();
         if is_due(&mut state.waited) {
             tell!("{:>5} s  {text}", state.started.elapsed().as_secs());
         }
@@ -198,7 +195,7 @@ impl Progress for Notes {
     fn update(&self, _: Snapshot) {}
 
     fn waiting(&self, text: &str) {
-        if is_due(&mut held(&self.waited)) {
+        if is_due(&mut self.waited.lock()) {
             tell!("{text}");
         }
     }

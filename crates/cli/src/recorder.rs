@@ -1,10 +1,10 @@
 //! The course of a load, for its report: stages, bytes and memory over time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use load::{Progress, Snapshot, Stage};
+use locks::Mutex;
 
 /// Milliseconds between two samples at first.
 const INTERVAL_MS: u64 = 50;
@@ -58,13 +58,9 @@ impl<'a> Recorder<'a> {
 
     /// All that was seen until now.
     pub(crate) fn course(&self) -> Course {
-        let mut course = self.lock().clone();
+        let mut course = self.course.lock().clone();
         course.seconds = self.started.elapsed().as_secs_f64();
         course
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Course> {
-        self.course.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -95,7 +91,7 @@ impl Progress for Recorder<'_> {
         if !is_new_stage && (now.as_millis() as u64) < self.due_ms.load(Ordering::Relaxed) {
             return;
         }
-        let mut course = self.lock();
+        let mut course = self.course.lock();
         course.take(now.as_secs_f64(), snapshot, memory_bytes());
         self.due_ms.store(now.as_millis() as u64 + course.interval_ms, Ordering::Relaxed);
     }

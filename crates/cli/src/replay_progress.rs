@@ -1,12 +1,12 @@
 //! How far a replay is: a bar on a terminal, a line now and then elsewhere.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
+use locks::Mutex;
 use replay::progress::{Progress, Snapshot};
 use terminal::size;
 
-use crate::progress::held;
 use crate::status::{self, LINE_INTERVAL, Part, StatusLine};
 
 /// A bar with rate and time left.
@@ -20,7 +20,7 @@ impl Bar {
         let snapshot: Arc<Mutex<Snapshot>> = Arc::default();
         let drawn = Arc::clone(&snapshot);
         let bar = StatusLine::new(move |columns, elapsed| {
-            let snapshot = held(&drawn).clone();
+            let snapshot = drawn.lock().clone();
             drawn_line(&snapshot, elapsed.as_secs_f64(), columns)
         });
         Bar { bar, snapshot }
@@ -29,7 +29,7 @@ impl Bar {
 
 impl Progress for Bar {
     fn update(&self, snapshot: &Snapshot) {
-        *held(&self.snapshot) = snapshot.clone();
+        *self.snapshot.lock() = snapshot.clone();
     }
 
     fn say(&self, text: &str) {
@@ -52,7 +52,7 @@ impl Lines {
 
 impl Progress for Lines {
     fn update(&self, snapshot: &Snapshot) {
-        let mut printed = held(&self.printed);
+        let mut printed = self.printed.lock();
         let now = Instant::now();
         if now - *printed < LINE_INTERVAL {
             return;

@@ -6,10 +6,11 @@ mod through_head;
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use locks::{Mutex, MutexGuard};
 use server::{Session, catalog};
 use testkit::Shards;
 
@@ -30,7 +31,7 @@ const BEHIND: [&str; 2] = ["shards.swapped", "shards.removed"];
 fn shards() -> Option<MutexGuard<'static, Shards>> {
     static ONE: OnceLock<Option<Mutex<Shards>>> = OnceLock::new();
     let shards = ONE.get_or_init(|| Shards::start(3).unwrap().map(Mutex::new)).as_ref()?;
-    Some(shards.lock().unwrap_or_else(PoisonError::into_inner))
+    Some(shards.lock())
 }
 
 /// A table of a database of its own, on the head and its shards.

@@ -13,9 +13,10 @@ mod positioned;
 mod read_schema;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
+use locks::Mutex;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Compression;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
@@ -100,7 +101,7 @@ impl ParquetFile {
 
     /// The pages of a leaf in a row group, examined once.
     fn pages(&self, group: usize, leaf: usize) -> Result<Pages, Problem> {
-        let mut known = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.pages.lock();
         if let Some(pages) = known.get(&(group, leaf)) {
             return Ok(*pages);
         }
@@ -272,7 +273,7 @@ impl TypedFile for ParquetFile {
     }
 
     fn description_bytes(&self) -> Option<u64> {
-        let pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let pages = self.pages.lock().len();
         let bytes = self.groups().memory_size() + pages * size_of::<((usize, usize), Pages)>();
         Some(bytes as u64)
     }

@@ -1,10 +1,11 @@
 //! Parts of files that readers have open together: each is opened once, and left when all of its rows were read.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use face::option::MEMORY;
+use locks::Mutex;
 
 use crate::file::{Decoded, OpenPart, TypedFile};
 use crate::guard::Problem;
@@ -75,7 +76,7 @@ impl Parts {
     }
 
     fn find(&self, key: &PartKey) -> Arc<SharedPart> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         if let Some(shared) = open.iter().find(|it| it.key == *key) {
             return Arc::clone(shared);
         }
@@ -89,7 +90,7 @@ impl Parts {
 
     /// Leaves some parts; each is closed when those who read it have done so.
     fn leave(&self, is_left: impl Fn(&Arc<SharedPart>) -> bool) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         open.retain(|shared| !is_left(shared));
     }
 
@@ -98,7 +99,7 @@ impl Parts {
         shared: &Arc<SharedPart>,
         file: &dyn TypedFile,
     ) -> Result<Arc<Opened>, Problem> {
-        let mut opened = shared.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = shared.opened.lock();
         if let Some(opened) = &*opened {
             return Ok(Arc::clone(opened));
         }

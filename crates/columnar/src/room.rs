@@ -1,7 +1,9 @@
 //! Memory for decoding, which parts of files take while they are open.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use locks::{Condvar, Mutex};
 
 /// The longest time until it is looked again who has the memory.
 const WAIT: Duration = Duration::from_millis(100);
@@ -32,7 +34,7 @@ impl Room {
 
     /// Takes a share; None if there is not so much.
     pub(crate) fn take(&self, bytes: u64) -> Option<Share> {
-        let mut free = self.free.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.0.lock();
         *free = free.checked_sub(bytes)?;
         Some(Share { room: self.clone(), bytes })
     }
@@ -40,16 +42,15 @@ impl Room {
     /// Waits a while until there is so much.
     pub(crate) fn wait(&self, bytes: u64) {
         let (free, given_back) = &*self.free;
-        let free = free.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = given_back.wait_timeout_while(free, WAIT, |free| *free < bytes);
-        drop(waited);
+        let free = free.lock();
+        drop(given_back.wait_timeout_while(free, WAIT, |free| *free < bytes));
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
         let (free, given_back) = &*self.room.free;
-        *free.lock().unwrap_or_else(PoisonError::into_inner) += self.bytes;
+        *free.lock() += self.bytes;
         given_back.notify_all();
     }
 }

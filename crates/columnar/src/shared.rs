@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use face::option::MISSING_NULL;
+use locks::Mutex;
 use sources::{Error, FoundInput, PartPlace, Result, at_once};
 
 use crate::arrow_file::ArrowFile;
@@ -155,7 +156,7 @@ impl Shared {
     /// Another one of the same files, with room of its own.
     pub(crate) fn again(&self) -> Shared {
         let known = match self.kind {
-            Kind::Excel => self.known().clone(),
+            Kind::Excel => self.known.lock().clone(),
             Kind::Parquet | Kind::Arrow => KnownFiles::default(),
         };
         Shared {
@@ -174,10 +175,6 @@ impl Shared {
     fn limits(&self) -> Limits {
         let open = if self.kind == Kind::Excel { SHEETS_OPEN_MAX } else { FILES_OPEN_MAX };
         Limits { open, closed_bytes: self.memory_bytes / CLOSED_SHARE }
-    }
-
-    fn known(&self) -> MutexGuard<'_, KnownFiles> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The columns of the input.
@@ -226,7 +223,7 @@ impl Shared {
         if index > 0 || self.matching.allows_missing() {
             self.schema()?;
         }
-        let mut known = self.known();
+        let mut known = self.known.lock();
         if let Some(file) = known.find(index, self.limits()) {
             return Ok(file);
         }
@@ -247,14 +244,14 @@ impl Shared {
         }
         self.schema()?;
         let bytes = |index: &u32| {
-            let known = self.known().find(*index, self.limits());
+            let known = self.known.lock().find(*index, self.limits());
             let (file, is_new) = match known {
                 Some(file) => (file, false),
                 None => (Arc::new(self.open_checked(*index)?), true),
             };
             let bytes = file.file.reader_bytes();
             if is_new {
-                self.known().push(*index, file, self.limits());
+                self.known.lock().push(*index, file, self.limits());
             }
             bytes.map_err(|problem| self.error(*index, String::new(), problem))
         };

@@ -190,7 +190,7 @@ impl<'a> Build<'a> {
     pub(crate) fn nothing(&self, rows: RowsBuilt<'_>) -> Built {
         let RowCounts { rejects, rejects_by_reason, duplicates, .. } = rows.counts;
         let counts = RowCounts { rejects, rejects_by_reason, duplicates, ..RowCounts::default() };
-        let bytes_read = pool::lock(self.source).bytes_read();
+        let bytes_read = self.source.lock().bytes_read();
         Built { counts, bytes_read, adds_nothing: true, ..Built::default() }
     }
 
@@ -285,7 +285,7 @@ impl<'a> Build<'a> {
             replaced,
             file_rows: self.file_rows(&built.counts.partition_rows, rows_in_all),
             counts: built.counts,
-            bytes_read: pool::lock(self.source).bytes_read(),
+            bytes_read: self.source.lock().bytes_read(),
             file_bytes,
             spilled_bytes,
             sorted_input: built.order == Order::AsRead,
@@ -334,7 +334,7 @@ impl<'a> Build<'a> {
         stores: &[RunStore],
     ) -> Result<Commit<'l>, Stop> {
         let order = attempt.order;
-        let form = encode::rejects::form(&mut **pool::lock(self.source))?;
+        let form = encode::rejects::form(&mut **self.source.lock())?;
         let rejects = Rejects::create(
             self.options.rows.rejects.as_deref(),
             self.options.rows.rejects_max,

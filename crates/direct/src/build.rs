@@ -1,6 +1,6 @@
 //! The inputs of a build, and the state that its stages share.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use encode::binding::Binding;
 use encode::counter::Series;
@@ -11,9 +11,9 @@ use innodb::verify::Early;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::LoadOptions;
-use job::pool;
 use job::progress::{Progress, Stage};
 use job::stop::Stop;
+use locks::Mutex;
 use sort::{EntryShape, RunStore, StoreOptions};
 use sources::{Source, SourceExt as _};
 
@@ -131,7 +131,7 @@ impl<'a> Build<'a> {
     /// Empties the files and goes back to the start of the input.
     pub(crate) fn begin_again(&self) -> Result<(), Error> {
         self.spaces.iter().try_for_each(|space| space.file.clear())?;
-        Ok(pool::lock(self.source).restart()?)
+        Ok(self.source.lock().restart()?)
     }
 
     /// The error that the user sees of a stage that stopped: for a duplicate, with both rows.
@@ -149,7 +149,7 @@ impl<'a> Build<'a> {
                     extends: self.extends(),
                     interrupt: &self.options.interrupt,
                 };
-                let mut source = pool::lock(self.source);
+                let mut source = self.source.lock();
                 search.error(&mut **source).map_or_else(|stop| stop, Stop::Failed)
             }
             stop => stop,

@@ -3,12 +3,11 @@
 //! The pages of a table need not be read again then, except those that tell the owners of the others. Damage
 //! to a page between here and the server shows in its checksum, which IMPORT checks.
 
-use std::sync::Mutex;
+use locks::Mutex;
 
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::source::ReadError;
 use innodb::verify::{Early, EarlyWorker, Edges, Findings, PageSummary, Verifier};
-use job::pool::{into_inner, lock};
 
 use crate::space_file::SpaceFile;
 
@@ -60,19 +59,21 @@ impl EarlyPass {
         if end > self.pages_max {
             return;
         }
-        let mut share = lock(&self.idle)
+        let mut share = self
+            .idle
+            .lock()
             .pop()
             .unwrap_or_else(|| Share { worker: self.early.worker(), summaries: Vec::new() });
         share.summaries.resize(end - first, PageSummary::default());
         share.worker.verify(PageNo(first as u32), pages, &mut share.summaries);
-        let mut summaries = lock(&self.summaries);
+        let mut summaries = self.summaries.lock();
         if summaries.len() < end {
             summaries.resize(end, PageSummary::default());
         }
         summaries[first..end].copy_from_slice(&share.summaries);
         drop(summaries);
-        lock(&self.edges).take(&mut share.worker);
-        lock(&self.idle).push(share);
+        self.edges.lock().take(&mut share.worker);
+        self.idle.lock().push(share);
     }
 
     /// The summaries of all `pages` pages of the finished file, and what was found. Pages that were
@@ -86,12 +87,12 @@ impl EarlyPass {
         pages: u32,
     ) -> Result<(Vec<PageSummary>, Vec<Findings>), ReadError> {
         let EarlyPass { early, summaries, edges, idle, .. } = self;
-        let mut summaries = into_inner(summaries);
+        let mut summaries = summaries.into_inner();
         let mut findings = Vec::new();
         if early.is_of(verifier) {
-            let edges = into_inner(edges);
+            let edges = edges.into_inner();
             findings.push(edges.finish(&early, file, pages)?);
-            let idle = into_inner(idle);
+            let idle = idle.into_inner();
             findings.extend(idle.into_iter().map(|share| share.worker.into_findings()));
         } else {
             summaries.clear();

@@ -5,7 +5,7 @@
 //! crash in each leaves. Between these calls the connections may work at other targets.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use encode::binding::{Binding, Parts};
 use encode::partition;
@@ -19,6 +19,7 @@ use job::options::OnDuplicate;
 use job::progress::Stage;
 use job::report::{Report, backup_note, unlogged_note};
 use job::steps::Steps;
+use locks::Mutex;
 use server::version::{Flavor, Version};
 use sources::Source;
 use targets::{Direct, Lock};

@@ -1,6 +1,5 @@
 //! A pass over all pages of a table's files, in several threads.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use innodb::ids::{PAGE_SIZE, PageNo};
@@ -11,6 +10,7 @@ use job::failpoint;
 use job::pool;
 use job::progress::{Progress, Snapshot, Stage};
 use job::stop::Stop;
+use locks::Mutex;
 use server::Interrupt;
 
 use crate::space_file::SpaceFile;
@@ -60,14 +60,14 @@ impl PagePass<'_> {
                 work(&mut state, first, run)?;
                 self.tell((run.len() * PAGE_SIZE) as u64);
             }
-            pool::lock(&states).push(state);
+            states.lock().push(state);
             Ok(())
         };
         let close = || next_run.store(runs, Ordering::Relaxed);
         pool::run(self.threads.min(runs as usize), work_all, close)
             .map_err(|stop| stop.into_error("a thread that reads pages"))?;
         self.interrupt.check()?;
-        Ok(pool::into_inner(states))
+        Ok(states.into_inner())
     }
 
     fn tell(&self, bytes: u64) {

@@ -1,6 +1,6 @@
 //! Where built pages go: numbered under one lock, written by whoever built them.
 
-use std::sync::{Mutex, MutexGuard};
+use locks::{Mutex, MutexGuard};
 
 use innodb::allocator::Allocator;
 use innodb::layout::Layout;
@@ -10,7 +10,6 @@ use innodb::template::{Template, TemplateIndex};
 use innodb::tree::{Appended, FinishedPage, IndexBuilder};
 use job::error::Error;
 use job::options::Fill;
-use job::pool;
 use job::report::IndexReport;
 
 use crate::early_pass::EarlyPass;
@@ -126,20 +125,20 @@ impl<'a> PageSink<'a> {
 
     /// Notes what became of index `index`.
     fn note(&self, index: usize, change: impl FnOnce(&mut IndexReport)) {
-        let mut reports = pool::lock(&self.reports);
+        let mut reports = self.reports.lock();
         change(&mut reports[index]);
     }
 
     /// Ends the tablespace: its allocation pages and its size.
     pub(crate) fn seal(self) -> Result<SealedSpace, Error> {
-        let allocator = pool::into_inner(self.allocator);
+        let allocator = self.allocator.into_inner();
         let layout = Layout::new(self.template, &allocator);
         for (page_no, page) in layout.pages() {
             self.file.write(page_no.file_offset(), &page[..])?;
         }
         self.file.set_size(layout.size_bytes())?;
         self.file.allocate(layout.size_bytes())?;
-        let indexes = pool::into_inner(self.reports);
+        let indexes = self.reports.into_inner();
         Ok(SealedSpace { bytes: layout.size_bytes(), indexes, early: self.early })
     }
 
@@ -150,7 +149,7 @@ impl<'a> PageSink<'a> {
 
     /// The allocator, for off-page columns.
     pub(crate) fn allocator(&self) -> MutexGuard<'_, Allocator> {
-        pool::lock(&self.allocator)
+        self.allocator.lock()
     }
 
     /// The empty table this one is made from.

@@ -10,8 +10,8 @@
 use std::io;
 use std::mem::offset_of;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use disk::File;
 use disk::size::show;
@@ -19,8 +19,8 @@ use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::page::{AlignedPage, FilHeader};
 use innodb::source::PageSource;
 use job::error::Error;
-use job::pool;
 use job::space::{free_bytes, kept_bytes};
+use locks::Mutex;
 
 /// The alignment of addresses for O_DIRECT: [`AlignedPage`]'s.
 const ALIGNMENT: usize = align_of::<AlignedPage>();
@@ -94,7 +94,7 @@ impl SpaceFile {
         writes: impl Iterator<Item = (u64, &'b [u8])>,
     ) -> Result<(), Error> {
         let is_cached = self.all_bytes.load(Ordering::Relaxed) < self.cached_bytes_max;
-        let _turn = is_cached.then(|| pool::lock(&self.turn));
+        let _turn = is_cached.then(|| self.turn.lock());
         for (offset, bytes) in writes {
             self.write_pages(offset, bytes)?;
         }

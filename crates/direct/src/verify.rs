@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::iter::Enumerate;
 use std::slice::ChunksMut;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
-use std::sync::{Arc, Mutex};
 use std::thread::ScopedJoinHandle;
 
 use innodb::cfg::Cfg;
@@ -20,6 +20,7 @@ use job::failpoint;
 use job::memory::{MinMemory, PROGRAM_BYTES};
 use job::pool;
 use job::progress::{Progress, Snapshot, Stage};
+use locks::Mutex;
 use server::Interrupt;
 use values::Collation;
 
@@ -211,16 +212,16 @@ impl<'a> Digesting<'a> {
             let page = (PageNo(page_no), &page.0);
             let is_used = matches!(summary.kind, PageKind::Index | PageKind::OffPage);
             if is_used && self.digester.take(self.index, page, scratch).is_err() {
-                *pool::lock(&self.digest) = None;
+                *self.digest.lock() = None;
             }
         }
-        if let Some(digest) = &mut *pool::lock(&self.digest) {
+        if let Some(digest) = &mut *self.digest.lock() {
             digest.take(&mut scratch.digest);
         }
     }
 
     fn finish(self) -> Option<Digest> {
-        let digest = pool::into_inner(self.digest);
+        let digest = self.digest.into_inner();
         digest.filter(|digest| !digest.has_pages())
     }
 }
@@ -292,7 +293,7 @@ impl<'a, 's> Pass<'a, Enumerate<ChunksMut<'s, PageSummary>>> {
         let mut pages = vec![AlignedPage::ZERO; RUN_PAGES];
         let mut scratch = DigestBuffers::default();
         loop {
-            let run = pool::lock(&self.runs).next();
+            let run = self.runs.lock().next();
             let run = run.filter(|_| !self.interrupt.is_requested());
             let Some((run, summaries)) = run else { return Ok(worker.into_findings()) };
             let first = PageNo((run * RUN_PAGES) as u32);
@@ -311,7 +312,7 @@ impl<'a, 's> Pass<'a, Enumerate<ChunksMut<'s, PageSummary>>> {
 
 impl<I> Pass<'_, I> {
     fn into_lost(self) -> Option<u32> {
-        pool::into_inner(self.lost)
+        self.lost.into_inner()
     }
 
     /// Pages that were verified on their way to the file are in it: IMPORT checks what a page holds, but
@@ -324,7 +325,7 @@ impl<I> Pass<'_, I> {
             let number = self.file.cached_number(PageNo(page_no));
             let number = number.map_err(|source| ReadError::Source { page_no, source })?;
             if number.is_some_and(|number| number != page_no) {
-                let mut lost = pool::lock(&self.lost);
+                let mut lost = self.lost.lock();
                 lost.get_or_insert(page_no);
             }
         }

@@ -8,9 +8,10 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
+use locks::Mutex;
 use rustix::fs::{AtFlags, CWD, linkat};
 
 use crate::File;
@@ -74,7 +75,7 @@ pub fn keep(path: &Path) -> io::Result<()> {
 pub fn send_all() -> Vec<(&'static Path, PathBuf)> {
     let Some(returned) = RETURNED.get() else { return Vec::new() };
     let sent = (0..returned.names.len()).try_for_each(|number| returned.send(number));
-    let is_kept = |number: &usize| returned.files()[*number].is_kept;
+    let is_kept = |number: &usize| returned.files.lock()[*number].is_kept;
     let kept: Vec<usize> = (0..returned.names.len()).filter(is_kept).collect();
     let is_stored = !kept.is_empty() && sent.and_then(|()| returned.sender.sync()).is_ok();
     let files = kept.into_iter().map(|number| (&*returned.names[number], returned.kept(number)));
@@ -87,7 +88,7 @@ pub(crate) fn create(path: &Path, what: &'static str) -> Option<io::Result<File>
     let (returned, number) = find(path)?;
     Some(crate::unnamed(&returned.temp_dir, what).and_then(|file| {
         let reader = file.as_fd().try_clone_to_owned()?.into();
-        returned.files()[number].file = Some(reader);
+        returned.files.lock()[number].file = Some(reader);
         Ok(file)
     }))
 }
@@ -105,17 +106,13 @@ fn find(path: &Path) -> Option<(&'static Returned, usize)> {
 }
 
 impl Returned {
-    fn files(&self) -> MutexGuard<'_, Vec<ReturnedFile>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The name here of a file that is kept.
     fn kept(&self, number: usize) -> PathBuf {
         self.temp_dir.join(format!("inrush-returned-{:x}-{number}", self.stamp))
     }
 
     fn keep(&self, number: usize) -> io::Result<()> {
-        let mut files = self.files();
+        let mut files = self.files.lock();
         let ReturnedFile { file: Some(file), is_kept } = &mut files[number] else { return Ok(()) };
         let path = self.kept(number);
         // It may be one that was begun anew since.
@@ -133,7 +130,7 @@ impl Returned {
     }
 
     fn send(&self, number: usize) -> io::Result<()> {
-        let files = self.files();
+        let files = self.files.lock();
         let Some(file) = &files[number].file else { return Ok(()) };
         self.sender.send(number, &mut FromStart { file, position: 0 })
     }
@@ -171,7 +168,7 @@ mod tests {
         fn send(&self, number: usize, bytes: &mut dyn Read) -> io::Result<()> {
             let mut text = String::new();
             bytes.read_to_string(&mut text)?;
-            self.0.lock().unwrap().push((number, text));
+            self.0.lock().push((number, text));
             Ok(())
         }
 
@@ -212,7 +209,7 @@ mod tests {
         sent.1.store(true, Ordering::Relaxed);
         assert_eq!((send_all().len(), count()), (0, 0));
         let text = |(number, text): &(usize, String)| format!("{number}{text}");
-        let all: Vec<String> = sent.0.lock().unwrap().iter().map(text).collect();
+        let all: Vec<String> = sent.0.lock().iter().map(text).collect();
         assert_eq!(all, ["2three", "0one", "1", "0new", "1", "0new", "1"]);
     }
 }

@@ -10,8 +10,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use locks::{Mutex, MutexGuard};
 use rustix::fs::AtFlags;
 
 /// An operation that a power cut may undo.
@@ -39,7 +39,7 @@ fn id_of(file: impl AsFd) -> io::Result<Id> {
 }
 
 fn changes() -> MutexGuard<'static, Vec<(Id, Change)>> {
-    CHANGES.lock().unwrap_or_else(PoisonError::into_inner)
+    CHANGES.lock()
 }
 
 /// Before `bytes` bytes are written at `offset`.

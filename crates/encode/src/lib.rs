@@ -51,7 +51,7 @@ pub mod text;
 
 pub use prepared::Prepared;
 
-/// The standard library's. Models of what waits here (`crates/testkit/tests/models`) put others in their place.
+/// Locks of this crate. Models of what waits here (`crates/testkit/tests/models`) put others in their place.
 mod sync {
-    pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+    pub(crate) use locks::{Condvar, Mutex};
 }

@@ -3,7 +3,7 @@
 use job::memory::{COPIES_OF_A_RECORD, Memory};
 use sort::{Loan, RunStore};
 
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex};
 
 /// A chunk of more than so many chunks is one long record.
 const LARGE_CHUNKS: usize = 2;
@@ -44,22 +44,18 @@ impl LongRecords {
     }
 
     fn enter(&self, bytes: usize) -> Pass<'_> {
-        let mut inside = self.lock();
+        let mut inside = self.bytes.lock();
         while *inside > 0 && *inside + bytes > self.bytes_max {
-            inside = self.left.wait(inside).unwrap_or_else(PoisonError::into_inner);
+            inside = self.left.wait(inside);
         }
         *inside += bytes;
         Pass { large: self, bytes }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, usize> {
-        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        *self.large.lock() -= self.bytes;
+        *self.large.bytes.lock() -= self.bytes;
         self.large.left.notify_all();
     }
 }

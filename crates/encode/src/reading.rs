@@ -8,14 +8,14 @@
 //! Readings differ by their [`Sink`]: pages and sorted runs, keys alone, whole rows to be sorted.
 //! Connections, which are let in one by one, take their chunks here too.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use job::error::Error;
-use job::pool::lock;
 use job::progress::{Progress, Snapshot, Stage};
 use job::stop::Stop;
 use job::tally::Tally;
+use locks::Mutex;
 use server::Interrupt;
 use sort::RunStore;
 use sources::{Batch, Chunk, Reader, Rows, Source, SourceExt as _, Visit};
@@ -56,7 +56,7 @@ impl<'a> Reading<'a> {
         interrupt: &'a Interrupt,
     ) -> Reading<'a> {
         let (given_up, bytes_total) = {
-            let source = lock(source);
+            let source = source.lock();
             (Arc::clone(&source.facts().given_up), source.facts().bytes_total)
         };
         Reading {
@@ -76,7 +76,7 @@ impl<'a> Reading<'a> {
     /// Finds the rows of chunks, for one worker. Not to be asked for by who holds a right to a long
     /// record: another may wait for that with the source locked.
     pub fn reader(&self) -> Box<dyn Reader> {
-        lock(self.source).reader()
+        self.source.lock().reader()
     }
 
     /// Takes the next chunk; None at the end, or if `is_enough`. With it comes what `enter` gives for
@@ -88,7 +88,7 @@ impl<'a> Reading<'a> {
         enter: impl FnOnce(usize) -> P,
     ) -> Result<Option<P>, Stop> {
         self.interrupt.check()?;
-        let mut source = lock(self.source);
+        let mut source = self.source.lock();
         if self.is_stopped() {
             return Err(Stop::Abandoned);
         }

@@ -9,12 +9,12 @@
 //! the stage stops with [`Stop::Renumber`] and begins again with care: every chunk is converted
 //! once to see which rows are good, and then again with their numbers.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use job::error::Error;
 use job::stop::Stop;
 use job::turn::Turnstile;
+use locks::Mutex;
 use schema::Column;
 
 use crate::binding::Binding;
@@ -190,11 +190,11 @@ impl Sequence {
         }
         let reached = next.counter.table_next();
         turn.pass();
-        if let Ok(mut last) = self.reached.lock()
-            && ordinal >= last.0
-        {
+        let mut last = self.reached.lock();
+        if ordinal >= last.0 {
             *last = (ordinal, reached);
         }
+        drop(last);
         self.given_max.fetch_max(given_max, Ordering::SeqCst);
         if given_any {
             self.given.store(true, Ordering::SeqCst);
@@ -275,6 +275,6 @@ impl Sequence {
 
     /// Next AUTO_INCREMENT value after all rows.
     pub fn next_auto_increment(&self) -> u64 {
-        self.reached.lock().map_or(1, |last| last.1)
+        self.reached.lock().1
     }
 }

@@ -11,9 +11,9 @@
 //! The one who writes takes a part's chunks from its worker's queue until that says that it was the last.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Mutex, PoisonError};
 
 use job::pool::internal;
+use locks::Mutex;
 
 use crate::error::Error;
 use crate::options::{Compression, ExportOptions};
@@ -172,7 +172,7 @@ impl First {
             Ok(()) => return Some(()),
             Err(error) => error,
         };
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = self.0.lock();
         match &*first {
             None | Some(Error::Abandoned) => *first = Some(error),
             Some(_) => {}
@@ -181,7 +181,7 @@ impl First {
     }
 
     fn outcome(self) -> Result<(), Error> {
-        let first = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let first = self.0.into_inner();
         first.map_or(Ok(()), Err)
     }
 }

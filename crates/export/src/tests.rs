@@ -1,8 +1,9 @@
 //! Exports from engines that lock no tables, as the stand-in plays them.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use locks::Mutex;
 use server::ConnectOptions;
 use testkit::TestServer;
 use testkit::proxy::Fate;
@@ -24,7 +25,7 @@ fn exported(engine: Engine, folder: &Path) -> (ExportReport, usize, Vec<String>)
     let requests: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&requests);
     server.judge(move |request| {
-        seen.lock().unwrap().push(String::from_utf8_lossy(&request.text).into_owned());
+        seen.lock().push(String::from_utf8_lossy(&request.text).into_owned());
         Fate::Done
     });
     let to = folder.join("t.tsv");
@@ -37,7 +38,7 @@ fn exported(engine: Engine, folder: &Path) -> (ExportReport, usize, Vec<String>)
     assert_eq!(server.unknown(), Vec::<String>::new());
     assert_eq!(server.broken(), Vec::<String>::new());
     let lines = std::fs::read_to_string(to).unwrap().lines().count();
-    (report, lines, std::mem::take(&mut *requests.lock().unwrap()))
+    (report, lines, std::mem::take(&mut *requests.lock()))
 }
 
 /// The file had the columns of before, and was reported as whole.

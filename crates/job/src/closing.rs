@@ -4,12 +4,13 @@
 //! not closed then, and the same command finds that its rows are in.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use locks::Mutex;
 
 use crate::failpoint;
 use crate::jobs::{self, Job};
 use crate::journal::{self, Event, Journal};
-use crate::pool::lock;
 
 /// Journals to close, the oldest first.
 static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
@@ -25,7 +26,7 @@ struct Open {
 /// Keeps a journal open, and its lock, until [`close_jobs`].
 pub(crate) fn keep(journal: Arc<Mutex<Journal>>, state_dir: &Path, finished: Vec<Job>) {
     let open = Open { journal, state_dir: state_dir.to_owned(), finished };
-    lock(&OPEN).push(open);
+    OPEN.lock().push(open);
 }
 
 /// Closes the journals of all jobs of this process that went well, and those of jobs that these have
@@ -45,7 +46,7 @@ pub fn leave_jobs(missing: &str) -> bool {
 
 /// Closes the journals that jobs of this process have finished, and writes the last line of their own.
 fn end_jobs(step: &str, event: Event, detail: &str) -> bool {
-    let open = std::mem::take(&mut *lock(&OPEN));
+    let open = std::mem::take(&mut *OPEN.lock());
     if !open.is_empty() {
         failpoint::hit("job.reported");
     }
@@ -57,7 +58,7 @@ fn end_jobs(step: &str, event: Event, detail: &str) -> bool {
     let are_some = !open.is_empty();
     for job in open {
         // A power cut may take this line: the job is finished once more then.
-        let mut open = lock(&job.journal);
+        let mut open = job.journal.lock();
         let _ = open.write(step, event, detail);
         drop(open);
         // The system ends the lock with the process: no call of ours follows.

@@ -46,7 +46,7 @@ pub use position::Position;
 pub use progress::{Progress, Snapshot, Stage};
 pub use report::Report;
 
-/// The standard library's. Models of what waits here (`crates/testkit/tests/models`) put others in their place.
+/// Locks of this crate. Models of what waits here (`crates/testkit/tests/models`) put others in their place.
 mod sync {
-    pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+    pub(crate) use locks::{Condvar, Mutex, MutexGuard};
 }

@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
+
+use locks::Mutex;
 
 use crate::error::Error;
 use crate::failpoint;
@@ -36,7 +37,7 @@ pub fn run_growing<R: Reason>(
     let team = Team { threads, work, close, outcomes: Mutex::new(Vec::new()) };
     std::thread::scope(|scope| team.work_at(1, scope));
     let mut abandoned = Ok(());
-    for outcome in into_inner(team.outcomes) {
+    for outcome in team.outcomes.into_inner() {
         match outcome {
             Ok(()) => {}
             Err(reason) if reason.is_abandoned() => abandoned = Err(reason),
@@ -72,7 +73,7 @@ where
         if outcome.is_err() {
             (self.close)();
         }
-        lock(&self.outcomes).push(outcome);
+        self.outcomes.lock().push(outcome);
     }
 }
 
@@ -87,12 +88,12 @@ pub fn map<T: Send, U: Send>(
     let count = all.len();
     let (queue, done) = (Mutex::new(all.into_iter().enumerate()), Mutex::new(Vec::new()));
     let died = Mutex::new(None);
-    let next = || lock(&queue).next().filter(|_| lock(&died).is_none());
+    let next = || queue.lock().next().filter(|_| died.lock().is_none());
     let work_all = || {
         while let Some((at, one)) = next() {
             match catch(|| work(one)) {
-                Ok(given) => lock(&done).push((at, given)),
-                Err(error) => drop(lock(&died).replace(error)),
+                Ok(given) => done.lock().push((at, given)),
+                Err(error) => drop(died.lock().replace(error)),
             }
         }
     };
@@ -100,22 +101,12 @@ pub fn map<T: Send, U: Send>(
         (1..threads.min(count)).for_each(|_| drop(scope.spawn(work_all)));
         work_all();
     });
-    if let Some(error) = into_inner(died) {
+    if let Some(error) = died.into_inner() {
         return Err(error);
     }
-    let mut done = into_inner(done);
+    let mut done = done.into_inner();
     done.sort_unstable_by_key(|(at, _)| *at);
     Ok(done.into_iter().map(|(_, given)| given).collect())
-}
-
-/// The contents of a mutex, also after a panic of a thread that held it: the panic ends the load by itself.
-pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The same of a mutex that nobody needs any more.
-pub fn into_inner<T>(mutex: Mutex<T>) -> T {
-    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The result of `work`, or an error that names the place of its panic: a load must clean up after

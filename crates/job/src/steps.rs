@@ -1,9 +1,10 @@
 //! The steps of a load: timed, shown to whoever watches, and written to the journal.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
+use locks::Mutex;
 use server::Interrupt;
 
 use crate::closing;
@@ -261,7 +262,7 @@ impl<'a> Steps<'a> {
 
     /// Where refused rows go that nobody has named a file for.
     pub fn rejects_path(&self) -> PathBuf {
-        journal::rejects_path(pool::lock(&self.journal).path())
+        journal::rejects_path(self.journal.lock().path())
     }
 
     /// `database.table`.
@@ -271,7 +272,7 @@ impl<'a> Steps<'a> {
 
     /// Name of the job.
     pub fn job(&self) -> String {
-        pool::lock(&self.journal).job().to_owned()
+        self.journal.lock().job().to_owned()
     }
 
     /// The command, with its proof.
@@ -280,7 +281,7 @@ impl<'a> Steps<'a> {
     }
 
     fn begin_journal(&self, target: &str) -> Result<(), Error> {
-        let mut journal = pool::lock(&self.journal);
+        let mut journal = self.journal.lock();
         let path = journal.path().to_owned();
         journal
             .begin(target, self.command.as_ref())
@@ -311,7 +312,7 @@ impl<'a> Steps<'a> {
 }
 
 fn append(journal: &Mutex<Journal>, step: &str, event: Event, detail: &str) -> Result<(), Error> {
-    let mut journal = pool::lock(journal);
+    let mut journal = journal.lock();
     let path = journal.path().to_owned();
     journal.write(step, event, detail).map_err(Error::io("writing the journal", &path))
 }

@@ -1,6 +1,6 @@
 //! Work done in parallel, committed in order.
 
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// A gate that lets holders of tickets 0, 1, 2, ... through one after the other.
 ///
@@ -41,28 +41,22 @@ impl<T> Turnstile<T> {
 
     /// Waits until every ticket before `ticket` has passed.
     pub fn wait(&self, ticket: u64) -> Result<Turn<'_, T>, Closed> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         while inner.turn != ticket && !inner.closed {
-            inner = self.moved.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            inner = self.moved.wait(inner);
         }
         if inner.closed { Err(Closed) } else { Ok(Turn { gate: self, inner }) }
     }
 
     /// Turns everybody away from now on.
     pub fn close(&self) {
-        self.lock().closed = true;
+        self.inner.lock().closed = true;
         self.moved.notify_all();
     }
 
     /// The state after the last holder.
     pub fn into_state(self) -> T {
-        self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).state
-    }
-
-    // A worker that panicked closes the gate (pool.rs), so
-    // a poisoned lock carries no half-changed state that anybody goes on to use.
-    fn lock(&self) -> MutexGuard<'_, Inner<T>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.into_inner().state
     }
 }
 

@@ -4,7 +4,6 @@
 //! several tables, each is built while another is imported, and all take their places at the end: module
 //! [`several`](crate::several) calls the same parts.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use direct::{Built, StagedBuild, Unplaced};
@@ -19,6 +18,7 @@ use job::progress::Stage;
 use job::publish::publish;
 use job::report::Report;
 use job::steps::Steps;
+use locks::Mutex;
 use send::{Destination, RowLoad, Unpublished};
 use server::{ConnectOptions, Unsupported};
 use sources::Source;
@@ -126,7 +126,7 @@ impl<'l> Filling<'l, '_, '_> {
         if !is_for_locks && !self.is_for_sending(&failed) {
             return Err(failed);
         }
-        let source = pool::into_inner(source);
+        let source = source.into_inner();
         self.send_instead(chosen, target, source, &failed.error)
     }
 

@@ -7,11 +7,10 @@
 //! pace      taken / expected, of all up to x: what is left is expected to go on at this pace
 //! ```
 
-use std::sync::Mutex;
 use std::time::Instant;
 
-use job::pool;
 use job::progress::{Progress, Snapshot, Stage};
+use locks::Mutex;
 
 /// Seconds for which a pace of 1 is believed: the first moments of a load tell nothing.
 const BELIEF_SECONDS: f64 = 0.5;
@@ -53,7 +52,7 @@ impl<'a> Forecast<'a> {
 
     /// From now on it is known what the stages are expected to take.
     pub(crate) fn expect(&self, expected: Vec<Expected>) {
-        let mut state = pool::lock(&self.state);
+        let mut state = self.state.lock();
         state.finished = (0.0, 0.0);
         state.expected = expected;
     }
@@ -61,7 +60,7 @@ impl<'a> Forecast<'a> {
 
 impl Progress for Forecast<'_> {
     fn update(&self, snapshot: Snapshot) {
-        let seconds_left = pool::lock(&self.state).note(&snapshot, Instant::now());
+        let seconds_left = self.state.lock().note(&snapshot, Instant::now());
         self.progress.update(Snapshot { seconds_left, ..snapshot });
     }
 

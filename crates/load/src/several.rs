@@ -39,7 +39,6 @@ mod watched;
 use face::option::{INTO, STATE_DIR};
 use sources::SourceExt as _;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
@@ -47,11 +46,11 @@ use encode::input;
 use job::error::Error;
 use job::journal;
 use job::options::{LoadOptions, LoadPath};
-use job::pool;
 use job::progress::{Progress, Stage};
 use job::report::{Report, memory_peak_bytes};
 use job::steps::Steps;
 use job::tuning::Tuning;
+use locks::Mutex;
 use schema::TableName;
 use serde::Serialize;
 use server::identifier::digest;
@@ -360,7 +359,7 @@ fn load_inspected(
         // Where the RENAME may be in the log, they may be about to publish.
         (Err(error), Some(copies)) if !error.is_told() => {
             let _shield = interrupt.shield();
-            Err(pool::into_inner(copies).abandon(error))
+            Err(copies.into_inner().abandon(error))
         }
         (loaded, _) => loaded,
     }

@@ -1,7 +1,7 @@
 //! AUTO_INCREMENT values and the counter behind them: whatever step, offset, type and sql_mode,
 //! with refused rows among the good ones, they are those that LOAD DATA gives the good rows.
 
-use std::sync::{Mutex, PoisonError};
+use locks::Mutex;
 
 use load::{LoadOptions, Memory};
 use testkit::{TestServer, TestServerOptions};
@@ -99,7 +99,7 @@ fn mode(case: &Case) -> &'static str {
 /// A server whose global variables this test alone sets.
 fn server() -> Option<Server> {
     static OWN: Mutex<Option<&'static TestServer>> = Mutex::new(None);
-    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut own = OWN.lock();
     if own.is_none() {
         let server = TestServer::start_with(&TestServerOptions::default())?;
         *own = Some(Box::leak(Box::new(server)));

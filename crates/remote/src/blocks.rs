@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
 use disk::failpoint;
+use locks::{Condvar, Mutex};
 
 use crate::patience::{LOOK_INTERVAL, Stops};
 
@@ -83,12 +84,12 @@ impl Blocks {
     }
 
     pub(crate) fn limit(&self, bytes: usize) {
-        self.lock().limit = bytes;
+        self.kept.lock().limit = bytes;
     }
 
     /// Forgets all blocks but those that are on their way.
     pub(crate) fn forget(&self) {
-        self.lock().blocks.retain(|_, block| matches!(block.content, Content::Coming));
+        self.kept.lock().blocks.retain(|_, block| matches!(block.content, Content::Coming));
     }
 
     /// Bytes from `position` on, which are not in the head; 0 at the end.
@@ -100,7 +101,7 @@ impl Blocks {
         }
         let end = position.saturating_add(out.len() as u64).min(self.bytes);
         loop {
-            let mut kept = self.lock();
+            let mut kept = self.kept.lock();
             let content = self.content(&mut kept, position, end);
             self.begin_threads(&mut kept);
             match content {
@@ -120,8 +121,7 @@ impl Blocks {
                 }
                 Some((_, Content::Coming)) | None => {}
             }
-            let waited = self.changed.wait_timeout(kept, LOOK_INTERVAL);
-            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            drop(self.changed.wait_timeout(kept, LOOK_INTERVAL));
             self.ranges.stops().check()?;
         }
     }
@@ -212,7 +212,7 @@ impl Blocks {
         failpoint::hit("thread.ranges");
         loop {
             let next = {
-                let mut kept = self.lock();
+                let mut kept = self.kept.lock();
                 let start = kept.queue.pop_front();
                 start.and_then(|start| Some((start, kept.blocks.get(&start)?.size)))
             };
@@ -222,15 +222,11 @@ impl Blocks {
                 Ok(()) => Content::Here(Arc::new(bytes)),
                 Err(error) => Content::Failed(error.kind(), error.to_string()),
             };
-            if let Some(block) = self.lock().blocks.get_mut(&start) {
+            if let Some(block) = self.kept.lock().blocks.get_mut(&start) {
                 block.content = content;
             }
             self.changed.notify_all();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -239,7 +235,7 @@ struct End<'a>(&'a Blocks);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
-        let mut kept = self.0.lock();
+        let mut kept = self.0.kept.lock();
         kept.threads -= 1;
         if thread::panicking() {
             kept.fail(ErrorKind::Other, "the thread that reads ranges has ended");

@@ -3,9 +3,10 @@
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use locks::Mutex;
 use ureq::http::Response;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, BodyReader, Error, Timeout};
@@ -46,7 +47,7 @@ impl Client {
         range: Option<(u64, u64)>,
         state: Option<&State>,
     ) -> Result<Response<Body>, Fault> {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let found = self.found.lock().clone();
         let is_found = found.is_some();
         let mut url = found.unwrap_or_else(|| self.url.clone());
         for _ in 0..=REDIRECTS_MAX {
@@ -148,7 +149,7 @@ impl Client {
     }
 
     fn set_found(&self, url: Option<Url>) {
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = url;
+        *self.found.lock() = url;
     }
 }
 

@@ -25,8 +25,9 @@ mod stream;
 mod url;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use locks::Mutex;
 use object::Object;
 use sources::{at_once, remote};
 use url::Url;
@@ -42,7 +43,7 @@ static OPENED: Mutex<Vec<(Url, PathBuf)>> = Mutex::new(Vec::new());
 ///
 /// Errors: what is wrong with a URL or its server, without secrets.
 pub fn open_all(texts: &[&str]) -> Result<Vec<PathBuf>, String> {
-    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut opened = OPENED.lock();
     let (mut names, mut new) = (Vec::new(), Vec::<(Url, PathBuf)>::new());
     for text in texts {
         // The text is not repeated: nobody knows which part of it is a password.

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use disk::failpoint;
+use locks::Mutex;
 
 /// Requests in a row that give no byte, at least.
 const TRIES_MIN: u32 = 5;
@@ -43,7 +44,7 @@ pub(crate) struct Patience<'a> {
 
 impl Stops {
     pub(crate) fn watch(&self, stop: &Arc<AtomicBool>) {
-        let mut flags = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut flags = self.0.lock();
         flags.retain(|flag| flag.strong_count() > 0);
         if !flags.iter().any(|flag| flag.as_ptr() == Arc::as_ptr(stop)) {
             flags.push(Arc::downgrade(stop));
@@ -52,7 +53,7 @@ impl Stops {
 
     /// Errors, of kind Interrupted: the end was asked for.
     pub(crate) fn check(&self) -> io::Result<()> {
-        let flags = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let flags = self.0.lock();
         let is_set = |flag: &Weak<AtomicBool>| {
             flag.upgrade().is_some_and(|flag| flag.load(Ordering::Relaxed))
         };

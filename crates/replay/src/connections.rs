@@ -34,7 +34,6 @@ use std::time::Duration;
 
 use job::capacity::Capacity;
 use job::memory::record_bytes_max;
-use job::pool;
 use load::{Progress, Snapshot};
 use send::connections::ConnectionSet;
 use send::controller::Limits;
@@ -143,9 +142,9 @@ fn rows(
     let ended =
         connections.run(&mut server_watch, &told, || StatementConnection::new(&chunks), || ());
     let Chunks { rows, changes, open, tally, .. } = chunks;
-    let changes = pool::into_inner(changes);
+    let changes = changes.into_inner();
     let rows = rows.into_inner();
-    let open = pool::into_inner(open);
+    let open = open.into_inner();
     let _shield = interrupt.shield();
     let ended = ended.and_then(|()| Ok(tally.check()?));
     match ended.and_then(|()| interrupt.check().map_err(Stopped::from)) {

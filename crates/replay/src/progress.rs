@@ -1,14 +1,15 @@
 //! Progress of a replay.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use locks::{Condvar, Mutex};
 
 use crate::error::Error;
 use crate::place::Place;
 use crate::report::Failed;
 use crate::under_way::UnderWay;
-use job::pool;
 
 /// How far a replay is, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -116,12 +117,12 @@ impl Watch {
 
     /// A part of the dump is being read, and its reader says there how far it is.
     pub(crate) fn follow(&self, counter: Arc<AtomicU64>) {
-        self.words().reading = Some(counter);
+        self.words.lock().reading = Some(counter);
     }
 
     /// A part is behind us, of so many bytes.
     pub(crate) fn pass(&self, bytes: u64) {
-        let mut words = self.words();
+        let mut words = self.words.lock();
         words.reading = None;
         self.passed_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -129,13 +130,13 @@ impl Watch {
     /// A run of rows begins; so many bytes of the dump are files of its own.
     pub(crate) fn begin(&self, bytes: u64) -> Arc<UnderWay> {
         let run = Arc::new(UnderWay::new(bytes));
-        self.words().under_way.push(Arc::clone(&run));
+        self.words.lock().under_way.push(Arc::clone(&run));
         run
     }
 
     /// It has ended, and its files are behind us.
     pub(crate) fn end(&self, run: &Arc<UnderWay>) {
-        let mut words = self.words();
+        let mut words = self.words.lock();
         words.under_way.retain(|other| !Arc::ptr_eq(other, run));
         if let Some((rows, behind)) = run.took(Instant::now()) {
             words.took = (words.took.0 + rows, words.took.1 + behind);
@@ -150,12 +151,12 @@ impl Watch {
 
     /// Sets the current work.
     pub(crate) fn set_doing(&self, what: &str) {
-        what.clone_into(&mut self.words().doing);
+        what.clone_into(&mut self.words.lock().doing);
     }
 
     /// A sentence for people.
     pub(crate) fn say(&self, text: &str) {
-        self.words().said.push(text.to_owned());
+        self.words.lock().said.push(text.to_owned());
         self.changed.notify_all();
     }
 
@@ -166,7 +167,7 @@ impl Watch {
             Error::At { place, error } => Failed::new(place, error),
             error => Failed::new(place, error),
         };
-        let mut words = self.words();
+        let mut words = self.words.lock();
         if words.failed.len() == FAILED_MAX {
             words.failed_more += 1;
             return;
@@ -178,13 +179,13 @@ impl Watch {
 
     /// The first statements that failed, and the number of the others.
     pub(crate) fn take_failed(&self) -> (Vec<Failed>, u64) {
-        let mut words = self.words();
+        let mut words = self.words.lock();
         (std::mem::take(&mut words.failed), words.failed_more)
     }
 
     /// Bytes of the dump's files that are read.
     pub(crate) fn read_bytes(&self) -> u64 {
-        self.read_by(&self.words())
+        self.read_by(&self.words.lock())
     }
 
     fn read_by(&self, words: &Words) -> u64 {
@@ -209,13 +210,9 @@ impl Watch {
         Some(left.max(most(|run, _, now| run.told(now))).round() as u64)
     }
 
-    fn words(&self) -> MutexGuard<'_, Words> {
-        pool::lock(&self.words)
-    }
-
     fn snapshot(&self, doing: String) -> Snapshot {
         let total = self.total_bytes.load(Ordering::Relaxed);
-        let words = self.words();
+        let words = self.words.lock();
         let read_bytes = self.read_by(&words);
         let seconds_left = self.seconds_left(&words, read_bytes, total, Instant::now());
         Snapshot {
@@ -230,7 +227,7 @@ impl Watch {
 
     /// Tells `progress` until [`Watch::end`]: the work of a thread of its own.
     pub(crate) fn tell(&self, progress: &dyn Progress) {
-        let mut words = self.words();
+        let mut words = self.words.lock();
         loop {
             let (said, doing) = (std::mem::take(&mut words.said), words.doing.clone());
             drop(words);
@@ -242,8 +239,7 @@ impl Watch {
             if ended {
                 return;
             }
-            let waited = self.changed.wait_timeout(self.words(), INTERVAL);
-            words = waited.unwrap_or_else(PoisonError::into_inner).0;
+            words = self.changed.wait_timeout(self.words.lock(), INTERVAL);
         }
     }
 
@@ -258,7 +254,7 @@ pub(crate) struct Ending<'a>(&'a Watch);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        let words = self.0.words();
+        let words = self.0.words.lock();
         self.0.ended.store(true, Ordering::SeqCst);
         drop(words);
         self.0.changed.notify_all();
@@ -275,11 +271,11 @@ mod tests {
     impl Progress for Ear {
         fn update(&self, snapshot: &Snapshot) {
             let text = format!("{} rows at {}", snapshot.rows, snapshot.doing);
-            pool::lock(&self.0).push(text);
+            self.0.lock().push(text);
         }
 
         fn say(&self, text: &str) {
-            pool::lock(&self.0).push(text.to_owned());
+            self.0.lock().push(text.to_owned());
         }
     }
 
@@ -295,7 +291,8 @@ mod tests {
             total_bytes: None,
             seconds_left: None,
         };
-        let left = |read, seconds| watch.seconds_left(&watch.words(), read, 100, after(seconds));
+        let left =
+            |read, seconds| watch.seconds_left(&watch.words.lock(), read, 100, after(seconds));
         assert_eq!(left(0, 4), None);
         assert_eq!(left(1, 0), None);
         run.update(&stage(load::Stage::Rows), after(0));
@@ -313,7 +310,10 @@ mod tests {
         let fail = |_| watch.fail(&Place::default(), &Error::Refused("no".to_owned()));
         (0..FAILED_MAX + 7).for_each(fail);
         let (failed, more) = watch.take_failed();
-        assert_eq!((failed.len(), more, watch.words().said.len()), (FAILED_MAX, 7, FAILED_MAX));
+        assert_eq!(
+            (failed.len(), more, watch.words.lock().said.len()),
+            (FAILED_MAX, 7, FAILED_MAX)
+        );
     }
 
     #[test]
@@ -335,7 +335,7 @@ mod tests {
             watch.add_rows(3);
             watch.say("word");
         });
-        let heard = pool::into_inner(ear.0);
+        let heard = ear.0.into_inner();
         assert!(heard.contains(&"word".to_owned()), "{heard:?}");
         assert_eq!(heard.last().map(String::as_str), Some("3 rows at t"));
     }

@@ -1,9 +1,10 @@
 //! Replays against a server that fails at any request: as `crates/load/tests/modelled.rs` has it for loads.
 //! Each table is the old one or the new one, and the same command leads to the new ones.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
+use locks::Mutex;
 use server::{ConnectOptions, Session};
 use testkit::proxy::{Damage, Fate, Proxy, Request};
 use testkit::{Random, TestServer};
@@ -177,12 +178,12 @@ impl Scene {
                 return Fate::Done;
             }
             let text = &request.text[..request.text.len().min(200)];
-            *meets.lock().unwrap() = String::from_utf8_lossy(text).into_owned();
+            *meets.lock() = String::from_utf8_lossy(text).into_owned();
             fate
         });
         let outcome = replay(&self.connect, &self.options, &());
         self.proxy.let_pass();
-        let met = met.lock().unwrap().clone();
+        let met = met.lock().clone();
         let what = format!("{fate:?} at {met:?}: {outcome:?}");
         let seen = self.seen();
         for (at, table) in seen.iter().enumerate() {

@@ -7,11 +7,10 @@
 //! Indexes, the check and the import come behind a run's last row. The load engine knows how long files take;
 //! the rest is estimated as the same multiple of the reading as in the runs before.
 
-use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
-use job::pool;
 use load::{Snapshot, Stage};
+use locks::Mutex;
 
 /// How many times the reading of its rows a built run takes behind them, as long as none has ended.
 const BEHIND_ROWS: f64 = 1.0;
@@ -39,13 +38,9 @@ impl UnderWay {
         UnderWay { bytes, state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        pool::lock(&self.state)
-    }
-
     /// Where the load engine is with it.
     pub(crate) fn update(&self, snapshot: &Snapshot, now: Instant) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if snapshot.stage == Stage::Rows {
             state.rows = (state.rows.0.or(Some(now)), None);
             if let Some(total) = snapshot.total_bytes.filter(|&total| total > 0) {
@@ -61,18 +56,18 @@ impl UnderWay {
 
     /// Bytes of its files that are read.
     pub(crate) fn read(&self) -> u64 {
-        self.state().read
+        self.state.lock().read
     }
 
     /// Seconds that it takes from `now` on, by what the load engine says.
     pub(crate) fn told(&self, now: Instant) -> f64 {
-        self.state().told.map_or(0.0, |(seconds, at)| (seconds - seconds_of(at, now)).max(0.0))
+        self.state.lock().told.map_or(0.0, |(seconds, at)| (seconds - seconds_of(at, now)).max(0.0))
     }
 
     /// Seconds that it takes behind its last row, from `now` or from then on; `behind` says how many times
     /// its reading that is.
     pub(crate) fn behind_rows(&self, behind: Option<f64>, now: Instant) -> f64 {
-        let (begun, ended) = self.state().rows;
+        let (begun, ended) = self.state.lock().rows;
         let Some(begun) = begun else { return 0.0 };
         let expected = behind.unwrap_or(BEHIND_ROWS) * seconds_of(begun, ended.unwrap_or(now));
         (expected - ended.map_or(0.0, |ended| seconds_of(ended, now))).max(0.0)
@@ -80,7 +75,7 @@ impl UnderWay {
 
     /// Seconds that its rows took, and what came behind them, when it has ended.
     pub(crate) fn took(&self, now: Instant) -> Option<(f64, f64)> {
-        let (begun, ended) = self.state().rows;
+        let (begun, ended) = self.state.lock().rows;
         let ended = ended?;
         Some((seconds_of(begun?, ended), seconds_of(ended, now)))
     }

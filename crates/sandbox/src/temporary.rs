@@ -5,10 +5,11 @@ use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use locks::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use server::Session;
@@ -62,12 +63,12 @@ impl TemporaryServer {
     fn run(&self, command: &mut Command) -> io::Result<Output> {
         let (mut reader, writer) = io::pipe()?;
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
-        *self.slot() = Some(command.spawn()?);
+        *self.child.lock() = Some(command.spawn()?);
         // Ours would keep the pipe open.
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut stdout = Vec::new();
         reader.read_to_end(&mut stdout)?;
-        let child = self.slot().take();
+        let child = self.child.lock().take();
         let mut child = child.ok_or_else(|| io::Error::other("the program was killed"))?;
         Ok(Output { status: child.wait()?, stdout, stderr: Vec::new() })
     }
@@ -91,8 +92,8 @@ impl TemporaryServer {
         let child = spawn_from_lasting_thread(command)
             .map_err(|e| Error::io("running", &self.binary.path, e))?;
         // From here on another thread can kill it.
-        *self.slot() = Some(child);
-        let ended = || match self.slot().as_mut() {
+        *self.child.lock() = Some(child);
+        let ended = || match self.child.lock().as_mut() {
             Some(child) => child_end(child),
             None => Some("the server was killed at its start".to_owned()),
         };
@@ -115,7 +116,7 @@ impl TemporaryServer {
     /// Kills it as a crash would: no flush, no goodbye. Its whole process group goes, for its program can be a
     /// script that has the server as a process of its own.
     pub fn kill_9(&self) -> Result<()> {
-        let mut slot = self.slot();
+        let mut slot = self.child.lock();
         let Some(mut child) = slot.take() else { return Ok(()) };
         let failed = |e| Error::io("killing", &self.place.datadir, e);
         // The number of a process that was waited for may be another's.
@@ -130,25 +131,21 @@ impl TemporaryServer {
 
     /// Ends it cleanly; nothing if it does not run.
     pub fn stop(&self) -> Result<()> {
-        if self.slot().is_none() {
+        if self.child.lock().is_none() {
             return Ok(());
         }
         self.connect()?.exec("SHUTDOWN")?;
         // Not held while it ends: another thread can kill it.
-        while self.slot().is_some() && self.end().is_none() {
+        while self.child.lock().is_some() && self.end().is_none() {
             std::thread::sleep(POLL);
         }
-        self.slot().take();
+        self.child.lock().take();
         Ok(())
     }
 
     /// How it ended by itself, if it did.
     pub fn end(&self) -> Option<String> {
-        self.slot().as_mut().and_then(child_end)
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Option<Child>> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+        self.child.lock().as_mut().and_then(child_end)
     }
 }
 
@@ -175,7 +172,7 @@ fn spawn_from_lasting_thread(command: Command) -> std::io::Result<Child> {
     });
     let (answer, result) = channel();
     let gone = || std::io::Error::other("the starting thread has gone");
-    let starter = starter.lock().unwrap_or_else(PoisonError::into_inner);
+    let starter = starter.lock();
     starter.send((command, answer)).map_err(|_| gone())?;
     drop(starter);
     result.recv().map_err(|_| gone())?

@@ -2,7 +2,7 @@
 
 use job::memory::ConnectionShares;
 
-use crate::sync::{Condvar, Mutex, PoisonError};
+use crate::sync::{Condvar, Mutex};
 
 /// Bytes that connections have in use.
 #[derive(Debug)]
@@ -30,9 +30,9 @@ impl Budget {
     /// one connection at a time may ask, or two long ones would wait for each other.
     pub(crate) fn borrow(&self, chunk_bytes: usize) -> Loan<'_> {
         let bytes = chunk_bytes.saturating_mul(self.copies).min(self.bytes);
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.lock();
         while *free < bytes {
-            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+            free = self.freed.wait(free);
         }
         *free -= bytes;
         Loan { budget: self, bytes }
@@ -41,7 +41,7 @@ impl Budget {
 
 impl Drop for Loan<'_> {
     fn drop(&mut self) {
-        let mut free = self.budget.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.budget.free.lock();
         *free += self.bytes;
         self.budget.freed.notify_all();
     }
@@ -66,6 +66,6 @@ mod tests {
             drop(small);
             long.join().unwrap();
         });
-        assert_eq!(*budget.free.lock().unwrap(), budget.bytes);
+        assert_eq!(*budget.free.lock(), budget.bytes);
     }
 }

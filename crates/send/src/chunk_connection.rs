@@ -3,7 +3,7 @@
 //! It takes a chunk under the source's lock, writes its rows out, has them loaded, and tells the
 //! collector. Nothing queues: what a connection holds is its chunk.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use encode::prepared::Prepared;
 use encode::reading::Reading;
@@ -12,11 +12,11 @@ use job::error::Error;
 use job::failpoint;
 use job::memory::ConnectionShares;
 use job::options::OnDuplicate;
-use job::pool::{into_inner, lock};
 use job::progress::Stage;
 use job::settled::Settled;
 use job::steps::AddedNote;
 use job::stop::Stop;
+use locks::Mutex;
 use server::Session;
 use sources::{Source, SourceExt as _};
 
@@ -86,7 +86,7 @@ impl<'a> SharedChunks<'a> {
         source: &'a Mutex<Box<dyn Source>>,
     ) -> Result<SharedChunks<'a>, Error> {
         let options = plan.prepared.options;
-        let form = encode::rejects::form(&mut **lock(source))?;
+        let form = encode::rejects::form(&mut **source.lock())?;
         let rejects =
             Rejects::create(options.rows.rejects.as_deref(), options.rows.rejects_max, &form)?;
         let collector = match plan.is_sorted {
@@ -121,14 +121,14 @@ impl<'a> SharedChunks<'a> {
             self.connections.run(watch, progress, || ChunkConnection::new(&self), || self.close());
         ended.map_err(|stop| stop.into_error("connections"))?;
         self.reading.tally().check()?;
-        let bytes_read = lock(self.source).bytes_read();
+        let bytes_read = self.source.lock().bytes_read();
         Ok(SendResult {
             settled: self.connections.settled(),
             collected: self.collector.finish()?,
             retries: self.connections.tries_failed(),
             bytes_read,
             rows_read: self.reading.tally().rows_read(),
-            session: into_inner(self.session),
+            session: self.session.into_inner(),
         })
     }
 
@@ -200,7 +200,7 @@ impl<'l, 'a> ChunkConnection<'l, 'a> {
         let sender = match &mut self.sender {
             Some(sender) => sender,
             none => {
-                let given = lock(&chunks.session).take();
+                let given = chunks.session.lock().take();
                 none.insert(match given {
                     Some(session) => Sender::with(session, options)?,
                     None => Sender::connect(options)?,
@@ -305,7 +305,7 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
     fn end(self) {
         let Some(session) = self.sender.and_then(Sender::into_session) else { return };
         // Only the one that was given is wanted.
-        let mut given = lock(&self.chunks.session);
+        let mut given = self.chunks.session.lock();
         given.get_or_insert(session);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use encode::rejects::{Reject, Rejects};
 use job::error::Error;
 use job::position::Position;
 use job::report::RejectTally;
 use job::stop::Stop;
+use locks::{Condvar, Mutex};
 
 /// Bytes of refused rows that may wait for chunks before theirs.
 const HELD_BYTES_MAX: usize = 8 << 20;
@@ -88,7 +88,7 @@ impl Collector {
     /// For chunks whose rows, of these files, were sorted. Refused ones are written in input order
     /// all the same, as long as they are not very many.
     pub(crate) fn of_sorted(mut self, files: &[PathBuf]) -> Collector {
-        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.inner.get_mut();
         inner.unordered = Some(Unordered { files: files.to_vec(), rejects: Vec::new() });
         self
     }
@@ -103,13 +103,13 @@ impl Collector {
         loaded: LoadedRows,
         rejects: Vec<Reject>,
     ) -> Result<(), Stop> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.loaded.rows += loaded.rows;
         inner.loaded.duplicates += loaded.duplicates;
         inner.refused += rejects.len() as u64;
         let bytes: usize = rejects.iter().map(held_bytes).sum();
         while ordinal != inner.next && inner.held_bytes + bytes > HELD_BYTES_MAX && !inner.closed {
-            inner = self.moved.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            inner = self.moved.wait(inner);
         }
         if inner.closed {
             return Err(Stop::Abandoned);
@@ -125,10 +125,10 @@ impl Collector {
     ///
     /// Errors: as [`Collector::take`].
     pub(crate) fn push(&self, ordinal: u64, rejects: Vec<Reject>) -> Result<(), Stop> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.refused += rejects.len() as u64;
         while ordinal != inner.next && !inner.closed {
-            inner = self.moved.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            inner = self.moved.wait(inner);
         }
         if inner.closed {
             return Err(Stop::Abandoned);
@@ -141,24 +141,24 @@ impl Collector {
     /// True if more rows were rejected than are tolerated: no chunk need be begun any more. The row
     /// that was one too many is known when those before are through.
     pub(crate) fn is_full(&self) -> bool {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         inner.refused > inner.rejects.max()
     }
 
     /// Rows that went in so far.
     pub(crate) fn rows(&self) -> u64 {
-        self.lock().loaded.rows
+        self.inner.lock().loaded.rows
     }
 
     /// Turns away whoever waits.
     pub(crate) fn close(&self) {
-        self.lock().closed = true;
+        self.inner.lock().closed = true;
         self.moved.notify_all();
     }
 
     /// After all chunks.
     pub(crate) fn finish(self) -> Result<Collected, Error> {
-        let mut inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.into_inner();
         inner.write_in_order()?;
         inner.rejects.flush()?;
         let LoadedRows { rows, duplicates } = inner.loaded;
@@ -169,11 +169,6 @@ impl Collector {
             rejects_by_reason: inner.rejects.tally(),
             chunks: inner.next,
         })
-    }
-
-    // Whoever panics closes the collector, and nobody goes on with it.
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -282,7 +277,7 @@ mod tests {
                     collector.take(ordinal, rows(1), vec![reject(ordinal, 1 << 20)]).unwrap();
                 }
             });
-            while collector.lock().held_bytes < 4 << 20 {
+            while collector.inner.lock().held_bytes < 4 << 20 {
                 std::thread::yield_now();
             }
             assert!(!late.is_finished());
@@ -302,14 +297,14 @@ mod tests {
                 collector.push(1, vec![reject(5, 1)]).unwrap();
                 collector.take(1, rows(1), vec![reject(6, 1)]).unwrap();
             });
-            while collector.lock().refused < 2 {
+            while collector.inner.lock().refused < 2 {
                 std::thread::yield_now();
             }
             assert!(!late.is_finished());
             collector.take(0, rows(1), vec![reject(1, 1)]).unwrap();
             late.join().unwrap();
         });
-        assert_eq!(collector.lock().held_bytes, 0);
+        assert_eq!(collector.inner.lock().held_bytes, 0);
         let collected = collector.finish().unwrap();
         assert_eq!((collected.rows, collected.rejects, collected.chunks), (2, 5, 2));
     }
@@ -322,7 +317,7 @@ mod tests {
                 collector.take(1, rows(0), vec![reject(1, 4 << 20)]).unwrap();
                 collector.take(2, rows(0), vec![reject(2, 4 << 20)])
             });
-            while collector.lock().held_bytes == 0 {
+            while collector.inner.lock().held_bytes == 0 {
                 std::thread::yield_now();
             }
             collector.close();

@@ -21,8 +21,9 @@ mod statement;
 mod tuner;
 
 use std::sync::mpsc::Receiver;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use locks::{Condvar, Mutex};
 
 use crate::pressure::Pressure;
 use crate::retry::Cause;
@@ -110,7 +111,7 @@ impl Controller {
     /// The connections with the lowest numbers go first, so the connections of the others need not even
     /// be opened.
     pub(crate) fn enter(&self, number: usize, interrupt: &Interrupt) -> Option<Permit<'_>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if state.closed || interrupt.is_requested() {
                 return None;
@@ -121,14 +122,13 @@ impl Controller {
                 let begun = state.tuner.begin(now);
                 return Some(Permit { controller: self, begun });
             }
-            let waited = self.changed.wait_timeout(state, wait.min(NAP));
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = self.changed.wait_timeout(state, wait.min(NAP));
         }
     }
 
     /// Lets go all who wait: there is nothing left to load.
     pub(crate) fn close(&self) {
-        self.lock().closed = true;
+        self.state.lock().closed = true;
         self.changed.notify_all();
     }
 
@@ -162,7 +162,7 @@ impl Controller {
     /// Sleeps; false when the load is at its end.
     fn sleep(&self, time: Duration, interrupt: &Interrupt) -> bool {
         let until = Instant::now() + time;
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if state.closed || interrupt.is_requested() {
                 return false;
@@ -171,8 +171,7 @@ impl Controller {
             if left.is_zero() {
                 return true;
             }
-            let waited = self.changed.wait_timeout(state, left.min(NAP));
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = self.changed.wait_timeout(state, left.min(NAP));
         }
     }
 
@@ -183,7 +182,7 @@ impl Controller {
 
     /// The same at a time after the begin.
     pub(crate) fn observe_at(&self, pressure: &Pressure, now: Duration) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.tuner.observe(pressure, now);
         let standing = state.tuner.standing(now).filter(|(time, _)| *time >= STANDING_MAX);
         if let Some(replica) = standing.map(|(_, words)| words.to_owned())
@@ -199,7 +198,7 @@ impl Controller {
     ///
     /// Errors: [`Error::StandingReplica`].
     pub(crate) fn check(&self) -> Result<(), Error> {
-        match self.lock().given_up.clone() {
+        match self.state.lock().given_up.clone() {
             None => Ok(()),
             Some(replica) => {
                 Err(Error::StandingReplica { replica, seconds: STANDING_MAX.as_secs() })
@@ -209,21 +208,17 @@ impl Controller {
 
     /// True while nobody may load.
     pub(crate) fn is_paused(&self) -> bool {
-        self.lock().tuner.connections() == 0
+        self.state.lock().tuner.connections() == 0
     }
 
     /// The reason why the load is held back now, as a sentence; None if it is not.
     pub(crate) fn holding(&self) -> Option<String> {
-        self.lock().tuner.holding()
+        self.state.lock().tuner.holding()
     }
 
     /// The settings for the report.
     pub(crate) fn settled(&self) -> Settled {
-        self.lock().tuner.settled()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().tuner.settled()
     }
 }
 
@@ -235,14 +230,14 @@ impl Permit<'_> {
 
     /// The chunk is committed: `rows` of it, from `bytes` of input.
     pub fn done(self, rows: u64, bytes: u64) {
-        let mut state = self.controller.lock();
+        let mut state = self.controller.state.lock();
         let now = self.controller.began.elapsed();
         state.tuner.done(&self.begun, rows, bytes, now);
     }
 
     /// The chunk has to be loaded again because of `cause`; the permit stays valid.
     pub(crate) fn troubled(&self, cause: Cause) {
-        let mut state = self.controller.lock();
+        let mut state = self.controller.state.lock();
         let now = self.controller.began.elapsed();
         state.tuner.troubled(cause, now);
     }
@@ -250,7 +245,7 @@ impl Permit<'_> {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        let mut state = self.controller.lock();
+        let mut state = self.controller.state.lock();
         let now = self.controller.began.elapsed();
         state.tuner.leave(now);
         drop(state);

@@ -45,9 +45,9 @@ mod tests;
 mod unpublished;
 pub mod watch;
 
-/// The standard library's. Models of what waits here (`crates/testkit/tests/models`) put others in their place.
+/// Locks of this crate. Models of what waits here (`crates/testkit/tests/models`) put others in their place.
 mod sync {
-    pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+    pub(crate) use locks::{Condvar, Mutex, MutexGuard};
 }
 
 pub use destination::Destination;
@@ -56,7 +56,7 @@ pub use ledger::Ledger;
 pub use resume::{completed, forget_completed, input_text, sweep};
 pub use unpublished::{NEXT_LOAD, Uncommitted, Unpublished, drop_ledgers, forget_ledgers};
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use encode::prepared::Prepared;
@@ -70,6 +70,7 @@ use job::progress::Stage;
 use job::report::Report;
 use job::steps::{AddedNote, Steps};
 use job::tally;
+use locks::Mutex;
 use schema::{Engine, Method};
 use server::{ConnectOptions, Session};
 use sources::{Source, SourceExt as _};

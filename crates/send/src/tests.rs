@@ -10,11 +10,12 @@ mod numbers;
 mod values;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use encode::inspected::Inspected;
 use encode::rejects::Reject;
 use job::options::{LoadOptions, OnDuplicate};
+use locks::Mutex;
 use schema::TableName;
 use server::{ServerFacts, Session, catalog};
 use sources::{Chunk, Dialect, FileSource, MultiByte, Source, SourceOptions};
@@ -76,7 +77,7 @@ impl Ready {
             rejects_max: u64::MAX,
             numbers: self.numbers.as_ref(),
         };
-        Encoder::new(shared, self.source.lock().unwrap().reader())
+        Encoder::new(shared, self.source.lock().reader())
     }
 }
 

@@ -1,15 +1,15 @@
 //! The thread that looks at the server and its replicas while connections load.
 
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{JoinHandle, ScopedJoinHandle};
 use std::time::{Duration, Instant};
+
+use locks::Mutex;
 
 use crate::pressure::{Gauge, Pressure};
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
-use job::pool;
 use job::progress::Progress;
 use server::replicas::{self, Replica};
 use server::{ConnectOptions, Interrupt, Session};
@@ -90,7 +90,7 @@ impl Watch {
     ) -> Result<(), Error> {
         let Some(eyes) = self.gauge.take().and_then(Eyes::open) else { return Ok(()) };
         let controller = Controller::new(limits.clone());
-        let samples = pool::lock(&eyes.samples);
+        let samples = eyes.samples.lock();
         let mut told = None;
         loop {
             interrupt.check()?;
@@ -126,7 +126,7 @@ impl Watch {
                 scope.spawn(|| {
                     failpoint::hit("thread.controller");
                     // A receiver cannot be shared between threads, a lock around it can.
-                    let samples = pool::lock(samples);
+                    let samples = samples.lock();
                     controller.watch(&samples, interrupt, progress);
                 })
             });

@@ -3,10 +3,10 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use disk::File;
+use locks::Mutex;
 
 use crate::file::SpillDir;
 use crate::{EntryShape, Error, KeyRange, MemoryRun, RunStore, SortBuffer, StoreOptions};
@@ -82,10 +82,10 @@ fn a_thread_that_waits_for_memory_learns_of_a_failure() {
     let errors = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..3 {
-            scope.spawn(|| errors.lock().unwrap().push(first_error_of(&store, shape)));
+            scope.spawn(|| errors.lock().push(first_error_of(&store, shape)));
         }
     });
-    assert_eq!(errors.lock().unwrap().len(), 3);
+    assert_eq!(errors.lock().len(), 3);
     assert_eq!(OPENED.load(Ordering::Relaxed), 1, "nobody tries again");
 }
 
@@ -100,12 +100,12 @@ fn damaged(shape: EntryShape, byte: u64) -> Error {
     let mut store = store(shape, MEMORY);
     store.dir.open = |dir| {
         let file = disk::unnamed(dir, "run")?;
-        *FILE.lock().unwrap() = Some(file.try_clone()?);
+        *FILE.lock() = Some(file.try_clone()?);
         Ok(file)
     };
     (0..20).for_each(|ordinal| store.add(run(shape, ordinal)).unwrap());
     let runs = store.finish().unwrap();
-    let file = FILE.lock().unwrap().take().unwrap();
+    let file = FILE.lock().take().unwrap();
     let mut bytes = [0];
     file.read_exact_at(&mut bytes, byte).unwrap();
     file.write_all_at(&[bytes[0] ^ 4], byte).unwrap();
@@ -138,12 +138,12 @@ fn a_truncated_file_is_an_error() {
     let mut store = store(shape, MEMORY);
     store.dir.open = |dir| {
         let file = disk::unnamed(dir, "run")?;
-        *FILE.lock().unwrap() = Some(file.try_clone()?);
+        *FILE.lock() = Some(file.try_clone()?);
         Ok(file)
     };
     (0..20).for_each(|ordinal| store.add(run(shape, ordinal)).unwrap());
     let runs = store.finish().unwrap();
-    FILE.lock().unwrap().take().unwrap().set_len(100).unwrap();
+    FILE.lock().take().unwrap().set_len(100).unwrap();
     let all = KeyRange::all();
     let mut merge = runs.merge(&all).unwrap();
     let error = loop {

@@ -1,6 +1,6 @@
 //! Sorted runs, in memory and on disk, as one ascending stream.
 
-use std::sync::{Mutex, PoisonError};
+use locks::Mutex;
 
 use crate::batch::{BatchBuffers, BatchMerge};
 use crate::budget::Budget;
@@ -111,7 +111,7 @@ impl<'a> Merge<'a> {
 impl Drop for Merge<'_> {
     fn drop(&mut self) {
         let Some(merges) = self.merges else { return };
-        let mut merges = merges.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut merges = merges.lock();
         assert!(merges.open > 0, "an open merge is counted");
         merges.open -= 1;
         if let Engine::Batch(batch) = &mut self.engine {

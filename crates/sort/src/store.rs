@@ -1,9 +1,11 @@
 //! Keeps sorted runs within a budget, spilling when it is used up.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use locks::{Condvar, Mutex, MutexGuard};
 
 use crate::batch::BatchBuffers;
 use crate::budget::Budget;
@@ -158,7 +160,7 @@ impl RunStore {
             return Ok(());
         }
         let bytes = run.memory_bytes();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.stats.runs += 1;
         state.stats.entries += run.count as u64;
         state.stats.entry_bytes += run.entry_bytes() as u64;
@@ -198,7 +200,7 @@ impl RunStore {
     /// failed.
     pub fn lend(&self, bytes: usize) -> Result<Loan<'_>> {
         let bytes = bytes.min(self.budget.room());
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.used + bytes > self.budget.room() {
             if let Some(first) = &state.failed {
                 return Err(Error::Stopped { first: first.clone() });
@@ -226,7 +228,7 @@ impl RunStore {
     ///
     /// Errors: a spill failed, now or before; the budget cannot hold one block of every run.
     pub fn finish(self) -> Result<Runs> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(first) = &state.failed {
             return Err(Error::Stopped { first: first.clone() });
         }
@@ -253,7 +255,7 @@ impl RunStore {
             }
         }
         drop(state);
-        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.into_inner();
         Ok(Runs {
             shape: self.shape,
             budget: self.budget,
@@ -373,13 +375,9 @@ impl RunStore {
         writer.finish()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let start = Instant::now();
-        let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.changed.wait(state);
         state.stats.wait_time += start.elapsed();
         state
     }
@@ -401,7 +399,7 @@ impl Loan<'_> {
 
 impl Drop for Loan<'_> {
     fn drop(&mut self) {
-        let mut state = self.store.lock();
+        let mut state = self.store.state.lock();
         debug_assert!(state.used >= self.bytes, "only borrowed memory is returned");
         state.used -= self.bytes;
         drop(state);
@@ -419,7 +417,7 @@ struct Spilling<'a> {
 impl<'a> Spilling<'a> {
     /// Counts the file in and gives the room back; or remembers the failure.
     fn end(self, run: Result<RunFile>) -> Result<MutexGuard<'a, State>> {
-        let (store, mut state) = (self.store, self.store.lock());
+        let (store, mut state) = (self.store, self.store.state.lock());
         self.release(&mut state);
         std::mem::forget(self);
         match run {
@@ -446,7 +444,7 @@ impl<'a> Spilling<'a> {
 /// A thread that panics while it spills must not leave the others waiting.
 impl Drop for Spilling<'_> {
     fn drop(&mut self) {
-        let mut state = self.store.lock();
+        let mut state = self.store.state.lock();
         self.release(&mut state);
         state.failed.get_or_insert_with(|| "a thread panicked while it spilled".to_owned());
     }
@@ -517,7 +515,7 @@ impl Runs {
     ///
     /// Errors: `StoreOptions::threads` merges are open already.
     pub fn merge<'a>(&'a self, range: &'a KeyRange) -> Result<Merge<'a>> {
-        let mut merges = self.merges.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut merges = self.merges.lock();
         if merges.open == self.budget.merges_max {
             return Err(Error::TooManyMerges { merges_max: self.budget.merges_max });
         }

@@ -4,12 +4,13 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use face::option::CONNECT_TIMEOUT;
+use locks::Mutex;
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process_group};
 use server::Interrupt;
@@ -150,15 +151,11 @@ impl Client {
             return Err(Failure::failed(format!("the transfer failed: {error}")));
         }
         let status = exit_status(&address, status)?;
-        for failure in lock(&files).failures(end.unwrap_or_else(|| Err(frame::cut_short()))) {
+        for failure in files.lock().failures(end.unwrap_or_else(|| Err(frame::cut_short()))) {
             say(format!("inrush: warning: {failure}"));
         }
         Ok(status)
     }
-}
-
-fn lock(files: &Mutex<ReturnedFiles>) -> MutexGuard<'_, ReturnedFiles> {
-    files.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Prints messages and writes files, to the end of both. Gives a receipt for each file.
@@ -175,7 +172,7 @@ fn pass_on(
                 say(line);
                 continue;
             }
-            Ok(Some(part)) => lock(files).take(&part),
+            Ok(Some(part)) => files.lock().take(&part),
             Err(error) => Err(error),
         };
         // The sum of a file tells that a part was damaged.
@@ -362,18 +359,13 @@ struct Pipe(Arc<Mutex<Option<ChildStdin>>>);
 impl Pipe {
     /// Closes it; false while a write waits for a reader.
     fn close(&self) -> bool {
-        match self.0.try_lock() {
-            Ok(mut stdin) => drop(stdin.take()),
-            Err(TryLockError::Poisoned(stdin)) => drop(stdin.into_inner().take()),
-            Err(TryLockError::WouldBlock) => return false,
-        }
-        true
+        self.0.try_lock().map(|mut stdin| stdin.take()).is_some()
     }
 }
 
 impl Write for Pipe {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &mut *self.0.lock() {
             Some(stdin) => stdin.write(bytes),
             None => Err(io::ErrorKind::BrokenPipe.into()),
         }
@@ -480,7 +472,7 @@ mod tests {
         }
         // The thread has nothing to do but to wait for the rest.
         thread::sleep(LOOK_INTERVAL * 4);
-        assert!(files.try_lock().is_ok());
+        assert!(files.try_lock().is_some());
         assert_eq!(receipts.try_recv(), Err(TryRecvError::Empty));
         writer.write_all(b"bc\x01 E 0 0 910901175\n").unwrap();
         assert_eq!(receipts.recv(), Ok(true));

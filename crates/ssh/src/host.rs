@@ -6,11 +6,12 @@ use std::io::{self, Cursor, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use disk::returned;
+use locks::Mutex;
 use secrecy::SecretString;
 use signal_hook::consts::SIGTERM;
 use signal_hook::low_level::raise;
@@ -185,7 +186,7 @@ impl Remote for ReceivedInput {
     }
 
     fn open(&self) -> io::Result<Box<dyn Read + Send>> {
-        let stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let stream = self.stream.lock().take();
         let stream = stream.ok_or_else(|| io::Error::other("the file was sent once only"))?;
         Ok(Box::new(Cursor::new(self.head.clone()).chain(stream)))
     }

@@ -13,13 +13,14 @@
 
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use disk::output::{self, NewFile};
 use disk::returned::Sender;
+use locks::Mutex;
 
 use crate::frame;
 
@@ -65,11 +66,7 @@ struct Receipts {
 impl Parts {
     /// Has receipts be waited for from now on.
     pub(crate) fn expect(&self, receipts: Receiver<bool>) {
-        *self.receipts() = Some(receipts);
-    }
-
-    fn receipts(&self) -> MutexGuard<'_, Option<Receiver<bool>>> {
-        self.0.arriving.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.arriving.lock() = Some(receipts);
     }
 
     /// Writes a file, each part by one call.
@@ -101,7 +98,7 @@ impl Sender for Parts {
     }
 
     fn sync(&self) -> io::Result<()> {
-        let receipts = self.receipts();
+        let receipts = self.0.arriving.lock();
         while self.0.missing.load(Ordering::Relaxed) > 0 {
             let receipt = receipts.as_ref().map(|receipts| receipts.recv_timeout(RECEIPT_WAIT));
             if receipt != Some(Ok(true)) {

@@ -5,9 +5,9 @@
 //! the targets' names: two commands that want some of the same tables cannot wait for each other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use locks::Mutex;
 use schema::TableName;
 
 use crate::busy::{BUSY_WAIT, busy};
@@ -30,12 +30,12 @@ pub struct Keeper {
 impl Keeper {
     /// Another connection like the one that holds them.
     pub fn another(&self) -> Result<Session> {
-        self.lock().another()
+        self.session.lock().another()
     }
 
     /// True if the targets were held from the beginning, by one connection that lives.
     pub fn has_held(&self) -> bool {
-        !self.is_retaken.load(Ordering::Relaxed) && self.lock().is_alive()
+        !self.is_retaken.load(Ordering::Relaxed) && self.session.lock().is_alive()
     }
 
     /// Sees to it that the targets are held, over a new connection if the one before was lost:
@@ -44,7 +44,7 @@ impl Keeper {
     /// Errors: [`Error::Busy`](server::Error::Busy) where somebody has one now; a server that cannot be
     /// reached.
     pub(super) fn ensure(&self) -> Result<bool> {
-        let mut held = self.lock();
+        let mut held = self.session.lock();
         if held.is_alive() {
             return Ok(self.is_retaken.load(Ordering::Relaxed));
         }
@@ -58,9 +58,5 @@ impl Keeper {
         *held = session;
         self.is_retaken.store(true, Ordering::Relaxed);
         Ok(true)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Session> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,11 +5,11 @@
 //! what is to be beside those that last.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use disk::failpoint;
+use locks::{Mutex, MutexGuard};
 
 /// Between two looks at the clock.
 const TICK: Duration = Duration::from_millis(100);
@@ -132,7 +132,7 @@ impl Work {
 }
 
 fn works() -> MutexGuard<'static, Works> {
-    WORKS.lock().unwrap_or_else(PoisonError::into_inner)
+    WORKS.lock()
 }
 
 #[cfg(test)]

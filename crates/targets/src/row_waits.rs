@@ -1,12 +1,13 @@
 //! Connections of a load that wait for rows of others while others wait for theirs: these let go and begin anew.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use disk::failpoint;
+use locks::Mutex;
 use server::Interrupt;
 use server::connect::Mark;
 use server::error::Result;
@@ -47,7 +48,7 @@ struct Observer {
 impl RowWaits {
     /// Adds a connection of the load.
     pub fn add(&self, session: &Session) {
-        lock(&self.shared.own).insert(session.id());
+        self.shared.own.lock().insert(session.id());
     }
 
     /// Runs `work`, the transaction of a chunk over the connection of `mark`; true if a statement was ended, with
@@ -77,7 +78,7 @@ impl RowWaits {
 
     /// Who may hold rows of a table: not the load itself.
     pub fn holders(&self, session: &mut Session, table: &TableName) -> Vec<String> {
-        let own: Vec<u64> = lock(&self.shared.own).iter().copied().collect();
+        let own: Vec<u64> = self.shared.own.lock().iter().copied().collect();
         holders_of(session, &[table], &own, WaitedLock::Row).unwrap_or_default()
     }
 }
@@ -113,8 +114,8 @@ impl Looker {
 
     /// The wait of the connection for others, if others wait for it.
     fn look(&self) -> Result<Option<String>> {
-        let own: Vec<String> = lock(&self.shared.own).iter().map(u64::to_string).collect();
-        let mut observer = lock(&self.shared.observer);
+        let own: Vec<String> = self.shared.own.lock().iter().map(u64::to_string).collect();
+        let mut observer = self.shared.observer.lock();
         if observer.seen.as_ref().is_none_or(|(at, _)| at.elapsed() >= LOOK / 2) {
             let waits = observer.ask(&self.options, |session| waits(session, &own.join(",")))?;
             observer.seen = Some((Instant::now(), waits));
@@ -124,7 +125,7 @@ impl Looker {
     }
 
     fn end_statement(&self) -> Result<()> {
-        let mut observer = lock(&self.shared.observer);
+        let mut observer = self.shared.observer.lock();
         observer.ask(&self.options, |session| session.kill_query(&self.mark))
     }
 }
@@ -170,8 +171,4 @@ fn waits(session: &mut Session, own: &str) -> Result<BTreeMap<u64, String>> {
          WHERE t.trx_mysql_thread_id IN ({own})"
     ))?;
     rows.iter().map(|row| Ok((row.number(0)?, row.text_lossy(1)))).collect()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,9 +14,10 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use innodb::page::FilHeader;
+use locks::Mutex;
 
 use crate::checkpoint::Checkpoint;
 use crate::lock::Lock;
@@ -288,11 +289,11 @@ impl Lock {
 
 impl LogWait {
     pub(super) fn take(&self) -> LogState {
-        std::mem::take(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.state.lock())
     }
 
     pub(super) fn set(&self, state: LogState) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        *self.state.lock() = state;
     }
 }
 

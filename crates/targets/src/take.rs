@@ -1,8 +1,9 @@
 //! Targets are taken: one, or all of a command that loads several.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 
+use locks::Mutex;
 use schema::Table;
 
 use crate::busy::{claim, claim_all};

@@ -5,11 +5,12 @@
 //! afterwards it may have gone.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use disk::failpoint;
+use locks::Mutex;
 
 use crate::description::turn_holder;
 use crate::lasting;
@@ -108,8 +109,7 @@ impl Patience {
             seen: Arc::clone(&seen),
         };
         let outcome = lasting::run(QUIET, |ended| looker.look_on(ended), || work(session));
-        let Findings { mut holders, observer, has_yielded } =
-            std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+        let Findings { mut holders, observer, has_yielded } = std::mem::take(&mut *seen.lock());
         match outcome {
             Err(e) if has_yielded && e.is_unclear() && session.is_alive() => {
                 let (target, seconds) = (self.target.to_string(), begun.elapsed().as_secs());
@@ -210,7 +210,7 @@ impl Looker {
         let (patience, id) = (&self.patience, self.mark.id());
         // A look that fails is tried again: the statement's own outcome counts.
         let looked = patience.look(&self.options, id, observer);
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         seen.observer = observer.as_ref().map_or(0, Session::id);
         let Ok(Some(holders)) = looked else { return };
         if told.is_none_or(|told| told.elapsed() >= LOOK) {

@@ -17,9 +17,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use fuser::{BackgroundSession, Config, MountOption};
+use locks::Mutex;
 
 pub use files::Files;
 pub use operations::{Operations, PowerCut};
@@ -34,10 +35,6 @@ struct State {
 }
 
 type Shared = Arc<Mutex<State>>;
-
-fn locked(state: &Shared) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Files that are mounted at a folder until this is dropped.
 pub struct PowerDisk {
@@ -78,13 +75,13 @@ impl PowerDisk {
 
     /// How many operations there were until now.
     pub fn operations_done(&self) -> usize {
-        locked(&self.state).operations.len()
+        self.state.lock().operations.len()
     }
 
     /// Ends the mount, and gives what was done since its begin. Whoever worked there has ended.
     pub fn unmount(mut self) -> Operations {
         self.end();
-        Operations::of(std::mem::take(&mut locked(&self.state).operations))
+        Operations::of(std::mem::take(&mut self.state.lock().operations))
     }
 
     fn end(&mut self) {

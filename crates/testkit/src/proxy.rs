@@ -14,9 +14,11 @@ use std::io::Write;
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use locks::Mutex;
 
 pub use damage::Damage;
 
@@ -131,7 +133,7 @@ impl Proxy {
 
     /// Has `judge` say what becomes of each request from now on.
     pub fn judge(&self, judge: impl FnMut(&Request) -> Fate + Send + 'static) {
-        *held(&self.state.judge) = Some(Box::new(judge));
+        *self.state.judge.lock() = Some(Box::new(judge));
     }
 
     /// Has every request of `run` done, and counts them.
@@ -149,27 +151,22 @@ impl Proxy {
 
     /// Cuts the connection whose packet is the `nth` of all, from 1, from now on.
     pub fn cut_at(&self, nth: usize, cut: Cut) {
-        *held(&self.state.cut) = Some((nth, cut));
+        *self.state.cut.lock() = Some((nth, cut));
     }
 
     /// Sets the action at each cut, before the client hears of it.
     pub fn at_cut(&self, action: impl FnMut() + Send + 'static) {
-        *held(&self.state.at_cut) = Some(Box::new(action));
+        *self.state.at_cut.lock() = Some(Box::new(action));
     }
 
     /// Has every request done from now on; whether a cut was still to come.
     pub fn let_pass(&self) -> bool {
-        *held(&self.state.judge) = None;
-        for server in held(&self.state.unseen).drain(..) {
+        *self.state.judge.lock() = None;
+        for server in self.state.unseen.lock().drain(..) {
             let _ = server.shutdown(Shutdown::Both);
         }
-        held(&self.state.cut).take().is_some()
+        self.state.cut.lock().take().is_some()
     }
-}
-
-/// Locks a mutex; the state that a failed test has left is as good as any.
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Proxy {
@@ -205,8 +202,8 @@ impl State {
         while let Some(packet) = next_packet(&mut client) {
             if let Some(cut) = self.cut_here() {
                 if cut == Cut::Unseen {
-                    *held(&next) = Answer::Unheard;
-                    held(&self.unseen).push(server.try_clone().unwrap());
+                    *next.lock() = Answer::Unheard;
+                    self.unseen.lock().push(server.try_clone().unwrap());
                 }
                 self.cut(cut, &client, &mut server, &packet);
                 if cut == Cut::Unseen {
@@ -233,7 +230,7 @@ impl State {
         next: &Mutex<Answer>,
     ) -> bool {
         let judged =
-            |request| held(&self.judge).as_mut().map_or(Fate::Done, |judge| judge(&request));
+            |request| self.judge.lock().as_mut().map_or(Fate::Done, |judge| judge(&request));
         let fate = request(packet).map_or(Fate::Done, judged);
         let is_prepare = packet.get(4) == Some(&COM_STMT_PREPARE);
         let rollback = framed(0, &[&[COM_QUERY], &b"ROLLBACK"[..]].concat());
@@ -257,14 +254,14 @@ impl State {
             }
         };
         if fate != Fate::Done {
-            *held(next) = answer;
+            *next.lock() = answer;
         }
         server.write_all(sent).is_ok()
     }
 
     /// Counts a packet; how the connection is to be cut at it, if it is.
     fn cut_here(&self) -> Option<Cut> {
-        let mut next = held(&self.cut);
+        let mut next = self.cut.lock();
         let (packets, cut) = next.as_mut()?;
         *packets -= 1;
         let (is_here, cut) = (*packets == 0, *cut);
@@ -281,7 +278,7 @@ impl State {
             let _ = server.write_all(packet);
             std::thread::sleep(LAST_PACKET_TIME);
         }
-        if let Some(action) = held(&self.at_cut).as_mut() {
+        if let Some(action) = self.at_cut.lock().as_mut() {
             action();
         }
     }
@@ -291,7 +288,7 @@ impl State {
 fn pass_back(mut server: UnixStream, mut client: UnixStream, next: &Mutex<Answer>) {
     while let Some(packet) = next_packet(&mut server) {
         let first = packet.get(4).copied();
-        let mut next = held(next);
+        let mut next = next.lock();
         let answer = match (*next, first) {
             (Answer::Unheard, _) => return,
             // The rows of a file come first, then what is to be changed.

@@ -33,7 +33,7 @@ pub use self::connection::COM_CONNECT;
 use self::connection::Connection;
 pub use self::engine::Engine;
 pub use self::imports::ImportEnd;
-use self::shared::{Shared, held};
+use self::shared::Shared;
 use self::tables::Table;
 use crate::proxy::{Fate, Request};
 
@@ -81,28 +81,28 @@ impl StandIn {
 
     /// Has `judge` say what becomes of each request from now on, log-ins ([`COM_CONNECT`]) included.
     pub fn judge(&self, judge: impl FnMut(&Request) -> Fate + Send + 'static) {
-        *held(&self.shared.judge) = Some(Box::new(judge));
+        *self.shared.judge.lock() = Some(Box::new(judge));
     }
 
     /// Has every request done from now on.
     pub fn let_pass(&self) {
-        *held(&self.shared.judge) = None;
+        *self.shared.judge.lock() = None;
     }
 
     /// How long it does not notice that a client has gone.
     pub fn set_unnoticed(&self, time: Duration) {
-        *held(&self.shared.unnoticed) = time;
+        *self.shared.unnoticed.lock() = time;
     }
 
     /// The end of TiDB's jobs from now on.
     pub fn end_imports(&self, end: ImportEnd) {
-        held(&self.shared.imports).end = end;
+        self.shared.imports.lock().end = end;
     }
 
     /// Has a question answered by these texts, a row each, in place of what it was.
     pub fn tell(&self, question: &str, rows: &[&str]) {
         let rows = rows.iter().map(|row| vec![Some(row.as_bytes().to_vec())]).collect();
-        held(&self.shared.told).insert(question.to_owned(), rows);
+        self.shared.told.lock().insert(question.to_owned(), rows);
     }
 
     /// Has no table.
@@ -167,12 +167,12 @@ impl StandIn {
 
     /// Statements so far that its engine would have done in a way of its own, without a word.
     pub fn broken(&self) -> Vec<String> {
-        held(&self.shared.broken).clone()
+        self.shared.broken.lock().clone()
     }
 
     /// Statements so far that it knew nothing of.
     pub fn unknown(&self) -> Vec<String> {
-        held(&self.shared.unknown).clone()
+        self.shared.unknown.lock().clone()
     }
 }
 

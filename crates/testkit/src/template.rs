@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 
+use locks::Mutex;
 use sandbox::mariadbd::Binary;
 use server::error::{Error, Result};
 use server::identifier::digest;
@@ -54,7 +54,7 @@ pub(crate) fn common(binary: &Binary) -> Vec<String> {
 pub(crate) fn of(binary: &Binary, options: &[String]) -> Result<PathBuf> {
     // Tests of one process start servers at the same time: one of them makes the template.
     static MAKING: Mutex<()> = Mutex::new(());
-    let _one = MAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _one = MAKING.lock();
     let key = format!("{} {} {options:?}", binary.path.display(), binary.version);
     let parent = build_dir().unwrap_or_else(std::env::temp_dir).join("inrush-test-template");
     let dir = parent.join(format!("{:016x}", digest(key.as_bytes())));

@@ -1,14 +1,13 @@
 //! The reading of lines, by many workers.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use encode::mapped::{Gathering, Lines};
 use encode::reading::Reading;
 use job::error::Error;
-use job::pool;
 use job::progress::Stage;
 use job::stop::Stop;
+use locks::Mutex;
 use server::Session;
 use sources::{Source, SourceExt as _};
 
@@ -30,7 +29,7 @@ pub(super) fn gather(
     session: &mut Session,
 ) -> Result<Gathered, Stop> {
     let lines = {
-        let mut source = pool::lock(source);
+        let mut source = source.lock();
         let said = check.tables.first().and_then(|table| table.mapping.fields.as_deref());
         let lines = Lines::of(&mut **source, said).map_err(usage)?;
         source.change(|read_as| read_as.fields = lines.kinds()).map_err(usage)?;
@@ -63,7 +62,7 @@ pub(super) fn gather(
         }
     }
     let (ends_early, bad_bytes) = (shared.is_enough(), shared.bad_bytes.into_inner());
-    let mut bad = pool::into_inner(shared.bad);
+    let mut bad = shared.bad.into_inner();
     bad.sort_by_key(|line| line.place);
     let lines = shared.reading.tally().rows_read();
     let has_rows = shared.has_rows.into_iter().map(AtomicBool::into_inner).collect();

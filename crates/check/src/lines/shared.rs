@@ -1,15 +1,14 @@
 //! State shared by the workers that read lines.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use encode::mapped::{Gathering, Lines};
 use encode::reading::Reading;
 use encode::rejects::Reject;
 use face::option::MEMORY;
 use job::error::Error;
-use job::pool;
 use job::stop::Stop;
+use locks::Mutex;
 use server::Session;
 
 use super::candidate::{self, Candidate, Entities};
@@ -71,7 +70,7 @@ impl Shared<'_> {
 
     pub(super) fn refuse(&self, line: BadLine) {
         self.bad_bytes.fetch_add(bytes(&line.reject), Ordering::Relaxed);
-        pool::lock(&self.bad).push(line);
+        self.bad.lock().push(line);
         if self.is_enough() {
             self.reading.pause();
         }
@@ -79,7 +78,7 @@ impl Shared<'_> {
 
     /// True if more lines are bad than are tolerated, or than there is room for: no more are read.
     pub(super) fn is_enough(&self) -> bool {
-        let bad = pool::lock(&self.bad);
+        let bad = self.bad.lock();
         let is_full = || self.bad_bytes.load(Ordering::Relaxed) > self.gathered_max();
         bad.len() as u64 > self.check.options.rows.rejects_max || self.check.ends_early && is_full()
     }
@@ -101,7 +100,7 @@ impl Shared<'_> {
                 continue;
             }
             self.candidate_bytes.fetch_add(bytes(&candidate.reject), Ordering::Relaxed);
-            let mut kept = pool::lock(&self.candidates);
+            let mut kept = self.candidates.lock();
             kept.push(candidate);
             // Bad lines are decided of before they fill the room of all.
             let is_full = self.check.ends_early
@@ -117,7 +116,7 @@ impl Shared<'_> {
     /// Errors: the server's.
     pub(super) fn decide(&mut self, session: &mut Session) -> Result<bool, Stop> {
         let (is_enough, is_end) = (self.is_enough(), !self.reading.resume());
-        let kept = self.candidates.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.candidates.get_mut();
         // Lines that were not read may stand for these entities.
         let are_undecided = (is_enough || !is_end)
             && kept.iter().any(|candidate| candidate.waits_for_last(&self.entities));

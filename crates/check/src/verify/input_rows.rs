@@ -1,10 +1,9 @@
 //! The reading of the input: its digest.
 
-use std::sync::Mutex;
+use locks::Mutex;
 
 use encode::reading::{Reading, Sink};
 use job::memory::Memory;
-use job::pool;
 use job::progress::{Progress, Stage};
 use job::stop::Stop;
 use server::Interrupt;
@@ -39,7 +38,7 @@ pub(crate) fn count(
         Ok(Worker { rows, bytes, own: Counted::default(), all: &all })
     };
     pass::by_many("thread.compare", &reading, memory, &[], worker)?;
-    Ok(pool::into_inner(all))
+    Ok(all.into_inner())
 }
 
 struct Worker<'a> {
@@ -63,7 +62,7 @@ impl Sink for Worker<'_> {
 
     fn hand_on(&mut self) -> Result<(), Stop> {
         let own = std::mem::take(&mut self.own);
-        let mut all = pool::lock(self.all);
+        let mut all = self.all.lock();
         all.digest.add_all(&own.digest);
         all.refused += own.refused;
         all.numbered += own.numbered;

@@ -1,10 +1,10 @@
 //! Numbers of a running command, as the last messages of its stages have them.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use load::Snapshot;
+use locks::{Condvar, Mutex};
 use serde::Serialize;
 
 use super::is_done;
@@ -109,7 +109,7 @@ impl Meter {
 
     /// Takes a message of a stage.
     pub(super) fn update(&self, snapshot: &Snapshot) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.enter(snapshot.stage.name());
         state.rows = snapshot.rows.max(state.rows);
         (state.done_bytes, state.total_bytes) = (snapshot.done_bytes, snapshot.total_bytes);
@@ -118,7 +118,7 @@ impl Meter {
 
     /// Takes a message of a replay.
     pub(super) fn replayed(&self, snapshot: &replay::progress::Snapshot) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.enter("replay");
         snapshot.doing.clone_into(&mut state.table);
         (state.rows, state.tables_done) = (snapshot.rows, snapshot.tables);
@@ -128,7 +128,7 @@ impl Meter {
 
     /// The work on a table begins, the `number`th of `of`.
     pub(super) fn table(&self, name: &str, number: usize, of: usize) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         name.clone_into(&mut state.table);
         (state.rows, state.tables_done) = (0, number.saturating_sub(1) as u64);
         (state.done_bytes, state.total_bytes, state.left) = (0, None, None);
@@ -138,7 +138,7 @@ impl Meter {
 
     /// Notes the result.
     pub(super) fn total(&self, totals: Totals) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.rows = totals.rows;
         state.done_bytes = totals.bytes.unwrap_or(state.done_bytes);
         state.total_bytes = Some(state.done_bytes);
@@ -147,7 +147,7 @@ impl Meter {
 
     /// The command has ended with this exit status.
     pub(super) fn end(&self, status: u8) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.status = Some(status);
         state.seconds = Some(self.started.elapsed().as_secs_f64());
         state.left = None;
@@ -162,18 +162,17 @@ impl Meter {
     /// Waits for so long; false once the meter is stopped.
     pub(super) fn wait(&self, interval: Duration) -> bool {
         let is_running = |state: &mut State| !state.is_stopped;
-        let waited = self.stopped.wait_timeout_while(self.state(), interval, is_running);
-        !waited.unwrap_or_else(PoisonError::into_inner).0.is_stopped
+        !self.stopped.wait_timeout_while(self.state.lock(), interval, is_running).is_stopped
     }
 
     pub(super) fn stop(&self) {
-        self.state().is_stopped = true;
+        self.state.lock().is_stopped = true;
         self.stopped.notify_all();
     }
 
     /// The work in a few words: `load shop.orders, rows 42 %`.
     pub(super) fn words(&self) -> String {
-        let state = self.state();
+        let state = self.state.lock();
         let percent = state.percent().map(|percent| format!(" {} %", percent as u64));
         let percent = percent.unwrap_or_default();
         // A replay goes on to other statements while rows are sent.
@@ -184,7 +183,7 @@ impl Meter {
     /// The numbers now.
     pub(super) fn reading(&self) -> Reading {
         let now = Instant::now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let (rows_per_second, bytes_per_second) = state.rates(now, self.started);
         let percent = state.percent();
         Reading {
@@ -209,10 +208,6 @@ impl Meter {
             name: self.name.clone(),
             started_at: self.started_at,
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use locks::Mutex;
 use testkit::say;
 
 use crate::hosts::Host;
@@ -20,13 +21,9 @@ static SAID: Mutex<String> = Mutex::new(String::new());
 
 /// Keeps what a case says it is at, should it fail.
 fn note(text: &str) {
-    let mut said = lock(&SAID);
+    let mut said = SAID.lock();
     said.push_str(text);
     said.push('\n');
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The counts of one server.
@@ -69,7 +66,7 @@ impl Progress {
             std::thread::spawn(move || {
                 loop {
                     std::thread::sleep(LINE_EVERY);
-                    let lines: Vec<String> = lock(&seen).iter().map(ServerTally::line).collect();
+                    let lines: Vec<String> = seen.lock().iter().map(ServerTally::line).collect();
                     println!("{:>5} s  {}", begun.elapsed().as_secs(), lines.join(" | "));
                 }
             });
@@ -78,11 +75,11 @@ impl Progress {
     }
 
     fn note(&self, host: usize, change: impl FnOnce(&mut ServerTally)) {
-        change(&mut lock(&self.seen)[host]);
+        change(&mut self.seen.lock()[host]);
     }
 
     pub(crate) fn case(&self, _host: usize, seed: u64) {
-        lock(&SAID).clear();
+        SAID.lock().clear();
         say(&format!("seed {seed}"));
     }
 
@@ -101,11 +98,11 @@ impl Progress {
     /// Keeps the files of a failed case and says how to have it again.
     pub(crate) fn failed(&self, host: &Host, seed: u64, settings: &Settings) {
         let version = host.version();
-        if let Some(seen) = lock(&self.seen).iter_mut().find(|seen| seen.version == version) {
+        if let Some(seen) = self.seen.lock().iter_mut().find(|seen| seen.version == version) {
             seen.failed.push(seed);
         }
         let kept = settings.failed_dir.join(format!("{seed}-{version}"));
-        let said = lock(&SAID).clone();
+        let said = SAID.lock().clone();
         keep(host, &kept, &said);
         let panic = said.lines().skip_while(|line| !line.contains("panicked")).take(4);
         println!("FAILED seed {seed} on {version}; its files are in {}", kept.display());
@@ -115,7 +112,7 @@ impl Progress {
 
     /// Prints the summary.
     pub(crate) fn finish(self) -> ExitCode {
-        let seen = lock(&self.seen);
+        let seen = self.seen.lock();
         let seconds = self.begun.elapsed().as_secs();
         println!("soak: {seconds} s from seed {}", self.first_seed);
         for seen in seen.iter() {

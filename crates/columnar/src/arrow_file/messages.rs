@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::{Block, MessageHeader, RecordBatch};
 use arrow_ipc::{root_as_footer, root_as_message};
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use locks::Mutex;
 use sources::InputBytes;
 
 use super::Head;
@@ -152,7 +153,7 @@ impl Messages {
 
     /// As [`crate::file::TypedFile::description_bytes`].
     pub(super) fn description_bytes(&self) -> u64 {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.found.lock();
         let schemas: usize = found.heads.iter().map(|(_, head)| head.schema.fields().size()).sum();
         let messages = found.batches.len() + found.dictionaries.len();
         let blocks = size_of_val(found.named.as_slice());
@@ -300,7 +301,7 @@ impl Messages {
 
     /// The record batch of this index; None behind the last.
     pub(super) fn batch(&self, index: usize) -> Result<Option<Stored>, Problem> {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.found.lock();
         while found.batches.len() <= index {
             let dictionaries = (found.earlier_dictionaries, found.dictionaries.len());
             if let Some(block) = found.named.next() {
@@ -340,14 +341,14 @@ impl Messages {
 
     /// The head of the stream that a record batch is in.
     pub(super) fn head(&self, batch: &Stored) -> Option<Head> {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.found.lock();
         let at = batch.block.offset() as u64;
         found.heads.iter().rfind(|(begin, _)| *begin <= at).map(|(_, head)| head.clone())
     }
 
     /// The dictionaries that its stream has for a record batch: it may replace them with each.
     pub(super) fn dictionaries(&self, batch: &Stored) -> Vec<Stored> {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.found.lock();
         let (first, end) = batch.dictionaries;
         match self.has_nested {
             true => found.dictionaries[first..end].to_vec(),

@@ -9,10 +9,11 @@
 //! A page is unpacked once, whoever reads its rows, and readers are busy with different columns at a time.
 
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::{ArrayRef, RecordBatch};
+use locks::{Condvar, Mutex, MutexGuard};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
@@ -123,9 +124,8 @@ fn next(decoder: &mut ParquetRecordBatchReader) -> Result<ArrayRef, Problem> {
 impl ColumnDecoder {
     /// The decoder at a row; a while later, wherever it is.
     fn wait_for(&self, row: u64) -> MutexGuard<'_, State> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.moved.wait_timeout_while(state, PATIENCE, |state| state.row < row);
-        waited.unwrap_or_else(PoisonError::into_inner).0
+        let state = self.state.lock();
+        self.moved.wait_timeout_while(state, PATIENCE, |state| state.row < row)
     }
 }
 

@@ -4,13 +4,12 @@
 //! several, what becomes of a row depends on what became of others, so the members of all groups
 //! are put back into input order, for [`crate::duplicates::replay`].
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use job::failpoint;
 use job::options::OnDuplicate;
-use job::pool;
 use job::stop::Stop;
+use locks::Mutex;
 use server::Interrupt;
 use sort::{EntryShape, RunStore, Runs, SortBuffer};
 
@@ -150,7 +149,7 @@ pub(crate) struct KeptOrder {
 
 impl KeptOrder {
     fn push(&self, range: usize, first: Place, last: Place) {
-        let mut ranges = pool::lock(&self.ranges);
+        let mut ranges = self.ranges.lock();
         ranges.push((range, first, last));
     }
 
@@ -160,7 +159,7 @@ impl KeptOrder {
 
     /// After all ranges.
     pub(crate) fn ended_kept(self) -> bool {
-        let mut ranges = pool::into_inner(self.ranges);
+        let mut ranges = self.ranges.into_inner();
         ranges.sort_unstable();
         !self.is_broken.into_inner() && ranges.windows(2).all(|pair| pair[0].2 < pair[1].1)
     }

@@ -1,11 +1,10 @@
 //! Rows of the table that new ones replace.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
 
 use face::option::MEMORY;
 use job::error::Error;
-use job::pool;
+use locks::Mutex;
 
 /// Bytes that a key takes besides its own: its place in the set, and what the allocator rounds up.
 const BYTES_BESIDES: usize = 56;
@@ -34,7 +33,7 @@ impl Replacing {
     ///
     /// Errors: there are more of them than memory has room for.
     pub(crate) fn add(&self, key: &[u8]) -> Result<(), Error> {
-        let mut found = pool::lock(&self.found);
+        let mut found = self.found.lock();
         if found.keys.contains(key) {
             return Ok(());
         }
@@ -52,7 +51,7 @@ impl Replacing {
 
     /// After the last.
     pub(crate) fn finish(self) -> Replaced {
-        pool::into_inner(self.found)
+        self.found.into_inner()
     }
 }
 

@@ -1,10 +1,9 @@
 //! Entities that lines have, gathered by many workers.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use job::pool::{into_inner, lock};
+use locks::Mutex;
 
 use super::LinePlace;
 use super::key_table::{KeyHash, KeyTable};
@@ -84,13 +83,13 @@ impl Gathering {
     /// A line says something, of which this is the digest, of the entity with this key. In any order.
     pub fn take(&self, key: &[u8], at: LineAt, digest: u64) {
         let hash = self.hash.of(key);
-        self.take_in(&mut lock(&self.parts[part_of(hash, PARTS)]), hash, key, at, digest);
+        self.take_in(&mut self.parts[part_of(hash, PARTS)].lock(), hash, key, at, digest);
     }
 
     /// True if a line at this place would stand for the entity with this key, beside the lines taken so far.
     pub fn would_stand(&self, key: &[u8], place: LinePlace) -> bool {
         let hash = self.hash.of(key);
-        let part = lock(&self.parts[part_of(hash, PARTS)]);
+        let part = self.parts[part_of(hash, PARTS)].lock();
         let Some(number) = part.keys.find(hash, key) else { return true };
         match self.has_last {
             true => part.last[number].place() < place,
@@ -112,7 +111,7 @@ impl Gathering {
             if of_part.is_empty() {
                 continue;
             }
-            let mut part = lock(part);
+            let mut part = part.lock();
             let hashes = || of_part.iter().map(|&at| lines.said[at as usize].hash);
             part.keys.expect(hashes);
             for &at in of_part {
@@ -158,7 +157,7 @@ impl Gathering {
     pub fn finish(self) -> Entities {
         let (mut tables, mut parts) = (Vec::new(), Vec::new());
         for part in self.parts {
-            let Part { keys, said, last, others } = into_inner(part);
+            let Part { keys, said, last, others } = part.into_inner();
             tables.push(keys);
             parts.push(PartSaid { said, last, others });
         }

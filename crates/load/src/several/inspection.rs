@@ -3,13 +3,14 @@
 use face::option::{CREATE, DDL, MAP};
 use sources::SourceExt as _;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex};
 
 use encode::input;
 use job::error::Error;
 use job::options::{LoadOptions, LoadPath, WithOthers};
 use job::report::Stopwatch;
+use locks::Mutex;
 use schema::{Table, TableName};
 use server::engine::Swap;
 use server::{ConnectOptions, Session, catalog};

@@ -1,7 +1,6 @@
 //! The lines of a job judged, or compared with the tables; nothing is loaded.
 
 use sources::SourceExt as _;
-use std::sync::Mutex;
 use std::time::Instant;
 
 use check::VerifyReport;
@@ -11,6 +10,7 @@ use encode::rejects::{self, Rejects};
 use job::error::Error;
 use job::options::{LoadOptions, Mode, RowOptions};
 use job::progress::Progress;
+use locks::Mutex;
 use server::ConnectOptions;
 
 use super::lines_read::{LineInputs, LinesOf, Parts};
@@ -49,7 +49,7 @@ pub fn check_lines(
     };
     let source = Mutex::new(source);
     let mut read = parts.read(&source, &mut session, &mut log)?;
-    let source = source.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let source = source.into_inner();
     if read.bad.is_empty() {
         for (table, has_rows) in tables.iter().zip(&read.has_rows) {
             table.check_loaded(u64::from(*has_rows), 0, read.lines)?;

@@ -1,7 +1,7 @@
 //! Lines that hold rows of several tables, read before a table is loaded, until it is clear which are bad.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use check::lines::{BadLine, Firsts, Gathered, LineTable, LinesCheck, LookedUp, Rule};
 use encode::mapped::{Entities, Gathering, LineAt, LinePlace, Mapping, OnConflict};
@@ -12,6 +12,7 @@ use job::memory::Memory;
 use job::options::{InputOptions, LoadOptions};
 use job::pool;
 use job::progress::Progress;
+use locks::Mutex;
 use server::{ConnectOptions, ServerFacts, Session};
 use sources::{Source, SourceExt as _};
 
@@ -222,6 +223,6 @@ impl Parts<'_> {
 }
 
 fn restart(source: &Mutex<Box<dyn Source>>) -> Result<(), Error> {
-    let mut source = source.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut source = source.lock();
     Ok(source.restart()?)
 }

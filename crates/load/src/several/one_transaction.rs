@@ -8,7 +8,6 @@
 //! no rows are held empty, as they were described, from the beginning on: later a table would be waited for
 //! while others wait for those before it. Each other table is held as it was described from its first row on.
 
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use job::error::Error;
@@ -158,7 +157,7 @@ fn rows(
     forecast.expect(std::mem::take(&mut part.chosen.expected));
     let Part { options, memory, chosen, .. } = part;
     let prepared = chosen.prepared(options, forecast, memory);
-    let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let source = source.into_inner();
     let load = RowLoad::new(&prepared, connect, destination);
     let sent = load.run_within(lock, source, steps, session)?;
     part.next_number = sent.next_number;

@@ -1,6 +1,6 @@
 //! One table of several, on its way from station to station.
 
-use std::sync::Mutex;
+use locks::Mutex;
 
 use direct::{StagedBuild, Unplaced};
 use job::error::Error;

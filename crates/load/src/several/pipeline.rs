@@ -13,8 +13,8 @@
 //! before it. Tables whose rows are sent are filled where others are built.
 
 use std::iter::once;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use job::error::Error;
 use job::failed::Failed;
@@ -22,6 +22,7 @@ use job::failpoint;
 use job::pool;
 use job::progress::{Progress, Stage};
 use job::steps::Steps;
+use locks::{Condvar, Mutex};
 use send::Unpublished;
 use server::ConnectOptions;
 use sources::Source;
@@ -74,12 +75,8 @@ pub(super) fn fill(
         backlog: Backlog::of(cache_bytes),
     };
     pipeline.run(&mut connections, others);
-    let parts: Vec<Part> = pipeline
-        .parts
-        .into_iter()
-        .map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner))
-        .collect();
-    match pipeline.ended.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    let parts: Vec<Part> = pipeline.parts.into_iter().map(|part| part.into_inner()).collect();
+    match pipeline.ended.into_inner() {
         None => Ok(Filled { parts, connections, keeper }),
         Some(ended) => Err(give_up(parts, connections, ended)),
     }
@@ -219,7 +216,7 @@ impl Pipeline<'_> {
     fn make_stagings(&self, wave: &[usize], connections: &mut SharedConnections) {
         let log = Arc::new(LogWait::default());
         let direct: Vec<usize> =
-            wave.iter().copied().filter(|&at| lock(&self.parts[at]).is_direct()).collect();
+            wave.iter().copied().filter(|&at| self.parts[at].lock().is_direct()).collect();
         for (number, &at) in direct.iter().enumerate() {
             let is_last = number + 1 == direct.len();
             self.work(at, connections, &(), |work_table| {
@@ -243,7 +240,7 @@ impl Pipeline<'_> {
         let later = self.build_seconds[at + 1..].iter().sum();
         let watched = Watched { progress: self.progress, later_seconds: later };
         self.progress.table(&self.name(at), at + 1, self.parts.len());
-        lock(&self.parts[at]).options.limits.page_cache_bytes = Some(self.backlog.room());
+        self.parts[at].lock().options.limits.page_cache_bytes = Some(self.backlog.room());
         self.work(at, connections, &watched, |work_table| {
             let Some(source) = work_table.source.take() else { return Ok(()) };
             work_table.filling.progress.expect(std::mem::take(&mut work_table.chosen.expected));
@@ -269,22 +266,22 @@ impl Pipeline<'_> {
                 }
                 _ => {
                     work_table.lock.reconnect()?;
-                    let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
+                    let source = source.into_inner();
                     work_table.filling.fill(work_table.chosen, work_table.lock, source)
                 }
             };
             work_table.full(full)
         });
-        self.backlog.add(cached_bytes(&lock(&self.parts[at])));
+        self.backlog.add(cached_bytes(&self.parts[at].lock()));
     }
 
     fn import_all(&self, connections: &mut SharedConnections, to_import: &Receiver<usize>) {
         for at in to_import {
-            if !matches!(lock(&self.parts[at]).at, At::Built(..)) {
+            if !matches!(self.parts[at].lock().at, At::Built(..)) {
                 // Its rows were sent, or it failed.
                 continue;
             }
-            let bytes = cached_bytes(&lock(&self.parts[at]));
+            let bytes = cached_bytes(&self.parts[at].lock());
             if !self.has_ended() {
                 self.work(at, connections, &(), |work_table| {
                     let At::Built(unplaced, made) = std::mem::replace(work_table.at, At::Between)
@@ -295,7 +292,7 @@ impl Pipeline<'_> {
                     let copied = match self.copies {
                         // Before the import, which changes the file.
                         Some(copies) => {
-                            work_table.filling.copy(&mut lock(copies), &direct, &unplaced)
+                            work_table.filling.copy(&mut copies.lock(), &direct, &unplaced)
                         }
                         None => Ok(()),
                     };
@@ -318,7 +315,7 @@ impl Pipeline<'_> {
         progress: &dyn Progress,
         work: impl FnOnce(&mut TableAtWork<'_, '_, '_>) -> Result<(), Box<Failed>>,
     ) {
-        let mut part = lock(&self.parts[at]);
+        let mut part = self.parts[at].lock();
         let Part { options, memory, chosen, source, target, at, stopwatch, .. } = &mut *part;
         let forecast = Forecast::new(progress);
         let mut steps = self.steps.of_table(&options.database, &options.table, &forecast);
@@ -345,16 +342,16 @@ impl Pipeline<'_> {
 
     /// Notes what ended the command, if it is the first.
     fn end(&self, ended: Ended) {
-        lock(&self.ended).get_or_insert(ended);
+        self.ended.lock().get_or_insert(ended);
         self.backlog.end();
     }
 
     fn has_ended(&self) -> bool {
-        lock(&self.ended).is_some()
+        self.ended.lock().is_some()
     }
 
     fn name(&self, at: usize) -> String {
-        lock(&self.parts[at]).name()
+        self.parts[at].lock().name()
     }
 }
 
@@ -418,36 +415,32 @@ impl Backlog {
 
     /// Waits until the files that wait for their import leave room for another, or the command has ended.
     fn wait_for_room(&self) {
-        let waiting = lock(&self.waiting);
+        let waiting = self.waiting.lock();
         let is_full =
             |waiting: &mut Waiting| !waiting.is_over && waiting.bytes > self.bytes_max / 2;
-        drop(self.changed.wait_while(waiting, is_full).unwrap_or_else(PoisonError::into_inner));
+        drop(self.changed.wait_while(waiting, is_full));
     }
 
     /// Bytes that there is room for.
     fn room(&self) -> u64 {
-        self.bytes_max.saturating_sub(lock(&self.waiting).bytes)
+        self.bytes_max.saturating_sub(self.waiting.lock().bytes)
     }
 
     fn add(&self, bytes: u64) {
-        lock(&self.waiting).bytes += bytes;
+        self.waiting.lock().bytes += bytes;
     }
 
     fn remove(&self, bytes: u64) {
-        let mut waiting = lock(&self.waiting);
+        let mut waiting = self.waiting.lock();
         waiting.bytes = waiting.bytes.saturating_sub(bytes);
         self.changed.notify_all();
     }
 
     /// Has nobody wait for room any more.
     fn end(&self) {
-        lock(&self.waiting).is_over = true;
+        self.waiting.lock().is_over = true;
         self.changed.notify_all();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

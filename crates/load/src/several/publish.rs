@@ -1,6 +1,6 @@
 //! All tables take their places, by one statement.
 
-use std::sync::{Mutex, PoisonError};
+use locks::Mutex;
 
 use job::error::Error;
 use job::pool;
@@ -37,7 +37,7 @@ pub(super) fn publish(
     let (mut lock, made) = first.work(connections);
     let options = parts[0].options.clone();
     let mut all = Published::by(&mut lock, made).with(others);
-    let mut copies = copies.map(|copies| copies.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut copies = copies.map(|copies| copies.lock());
     let mut swap = TableSwap {
         target: told.to_owned(),
         filled: &mut all,

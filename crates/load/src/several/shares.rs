@@ -11,8 +11,8 @@
 //! Nothing is changed on the server, and no id is used up: a load that fails leaves none missing.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex};
 
 use encode::input;
 use encode::mapped::{Known, Mapping, OwnLines, RowReference, Share};
@@ -23,6 +23,7 @@ use job::options::{InputOptions, LoadOptions, Mode, ResourceLimits, RowOptions};
 use job::pool;
 use job::progress::Progress;
 use job::report::RejectTally;
+use locks::Mutex;
 use serde::Serialize;
 use server::ConnectOptions;
 

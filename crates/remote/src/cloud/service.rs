@@ -5,13 +5,13 @@
 
 use std::io::{self, Read};
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http_body::{Body, Frame, SizeHint};
+use locks::Mutex;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody,
     HttpResponse, HttpResponseBody, HttpService,
@@ -191,7 +191,7 @@ impl Answer {
     fn chunk(&mut self) -> io::Result<Bytes> {
         let size = self.left.map_or(CHUNK_BYTES, |left| CHUNK_BYTES.min(left.max(1) as usize));
         let mut chunk = vec![0; size];
-        let reader = self.reader.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let reader = self.reader.get_mut();
         let mut got = 0;
         while got < size {
             match reader.read(&mut chunk[got..])? {

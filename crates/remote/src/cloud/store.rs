@@ -2,8 +2,9 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
+use locks::{Mutex, RwLock};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::GoogleCloudStorageBuilder;
@@ -50,7 +51,7 @@ impl Store {
     ///
     /// Errors: what is wrong with the environment, without its secrets.
     pub(crate) fn of(address: &Address, creates: bool) -> Result<Arc<Store>, String> {
-        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = OPENED.lock();
         let is_it = |store: &&Arc<Store>| {
             (store.scheme, &store.bucket, store.creates)
                 == (address.scheme, &address.bucket, creates)
@@ -95,7 +96,7 @@ impl Store {
     where
         F: Future<Output = object_store::Result<T>>,
     {
-        let clients = self.clients.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let clients = self.clients.read().clone();
         let region = clients.region.clone();
         wait(ask(clients))?.map_err(|error| self.fault(&error, task, region))
     }
@@ -112,7 +113,7 @@ impl Store {
             let clients =
                 Clients::of(self.scheme, &self.bucket, self.creates, refusal.region.clone());
             if let Ok(clients) = clients {
-                *self.clients.write().unwrap_or_else(PoisonError::into_inner) = clients;
+                *self.clients.write() = clients;
                 return Fault::Again("the bucket is in another region".to_owned(), None);
             }
         }

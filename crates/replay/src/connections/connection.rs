@@ -1,13 +1,12 @@
 //! One connection at work: a chunk of rows in, a transaction out.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use job::pool;
 use job::tally::Tally;
 use load::failpoint;
+use locks::Mutex;
 use send::connections::{ConnectionSet, ConnectionWork};
 use send::controller::Permit;
 use send::retry::{Class, Tries, classify};
@@ -73,13 +72,13 @@ impl<'a, S: Source> Chunks<'a, S> {
 
     fn note(&self, changes: Changes) {
         if changes.count > 0 {
-            let mut all = pool::lock(&self.changes);
+            let mut all = self.changes.lock();
             all.join(changes, self.filling.options);
         }
     }
 
     fn next(&self, chunk: &mut Chunk) -> Result<bool, Stopped> {
-        let mut feed = pool::lock(&self.feed);
+        let mut feed = self.feed.lock();
         if self.connections.is_stopped() {
             return Err(Stopped::Abandoned);
         }
@@ -134,7 +133,7 @@ impl<S: Source> ConnectionWork for StatementConnection<'_, '_, S> {
         let Some(Connection { session, number: Some(number), .. }) = self.connection else {
             return;
         };
-        let mut open = pool::lock(&self.chunks.open);
+        let mut open = self.chunks.open.lock();
         open.insert(number, session);
     }
 }

@@ -12,9 +12,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use locks::Mutex;
 use server::ConnectOptions;
 use testkit::stand_in::StandIn;
 use testkit::stand_in::faults::{Fault, faults};
@@ -90,12 +90,12 @@ impl Replayed {
         let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
         let seen = Arc::clone(&requests);
         self.server.judge(move |request| {
-            seen.lock().unwrap().push(request.clone());
+            seen.lock().push(request.clone());
             Fate::Done
         });
         let outcome = self.replay();
         self.is_done(&outcome, "nothing befell it");
-        requests.lock().unwrap().clone()
+        requests.lock().clone()
     }
 
     /// A replay that something befalls.
@@ -108,12 +108,12 @@ impl Replayed {
             if fate != Fate::Done {
                 let text: String =
                     String::from_utf8_lossy(&request.text).chars().take(200).collect();
-                meets.lock().unwrap().push(text);
+                meets.lock().push(text);
             }
             fate
         });
         let outcome = self.replay();
-        let what = format!("{fault:?}, {:?}: {outcome:?}", met.lock().unwrap());
+        let what = format!("{fault:?}, {:?}: {outcome:?}", met.lock());
         if outcome.is_ok() {
             return self.is_done(&outcome, &what);
         }
@@ -200,12 +200,12 @@ fn all(work: &[(usize, Fault)], folder: &Path) -> Vec<String> {
                     let run = || all[at].run(fault);
                     if let Err(why) = catch_unwind(AssertUnwindSafe(run)) {
                         let text = why.downcast_ref::<String>().cloned().unwrap_or_default();
-                        failed.lock().unwrap().push(format!("way {at}: {text}"));
+                        failed.lock().push(format!("way {at}: {text}"));
                         all[at] = made(at);
                     }
                 }
             });
         }
     });
-    failed.into_inner().unwrap()
+    failed.into_inner()
 }

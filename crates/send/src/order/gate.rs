@@ -6,7 +6,7 @@ use std::sync::Arc;
 use job::stop::Stop;
 
 use crate::order::ChunkKeys;
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
 /// Lets chunks through, in input order where they share keys.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl OrderGate {
     /// Errors: [`Stop::Abandoned`] if the gate was closed.
     pub(crate) fn enter(&self, ordinal: u64, keys: ChunkKeys) -> Result<Pass<'_>, Stop> {
         let keys = Arc::new(keys);
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.present.insert(ordinal, Arc::clone(&keys));
         self.arrive(&mut inner, ordinal);
         // From here on a return without a pass leaves a chunk that is never done.
@@ -60,7 +60,7 @@ impl OrderGate {
         // No more can come before this one, and comparing takes a while.
         let met = earlier.iter().filter(|(_, theirs)| theirs.may_meet(&keys)).map(|(at, _)| *at);
         let met: Vec<u64> = met.collect();
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         while !inner.closed && met.iter().any(|at| inner.present.contains_key(at)) {
             inner = self.wait(inner);
         }
@@ -73,13 +73,13 @@ impl OrderGate {
     /// Tells that a chunk has nothing to load: all its rows were refused, or an earlier run of
     /// the load has committed it. Does not wait.
     pub(crate) fn pass_over(&self, ordinal: u64) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         self.arrive(&mut inner, ordinal);
     }
 
     /// Turns everybody away from now on.
     pub(crate) fn close(&self) {
-        self.lock().closed = true;
+        self.inner.lock().closed = true;
         self.moved.notify_all();
     }
 
@@ -92,19 +92,14 @@ impl OrderGate {
     }
 
     fn wait<'a>(&self, inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
-        self.moved.wait(inner).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    // Nothing in here panics with the lock held.
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.moved.wait(inner)
     }
 }
 
 impl Pass<'_> {
     /// The chunk is committed.
     pub(crate) fn done(self) {
-        self.gate.lock().present.remove(&self.ordinal);
+        self.gate.inner.lock().present.remove(&self.ordinal);
         self.gate.moved.notify_all();
     }
 }

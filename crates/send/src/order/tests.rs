@@ -1,10 +1,10 @@
 //! The gate against a model: whatever connections do, rows of one key are loaded in input order.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use locks::Mutex;
 use proptest::prelude::*;
 
 use super::*;
@@ -45,7 +45,7 @@ fn load(chunks: &[Keys], connections: usize) -> HashMap<(usize, u16), Vec<u64>> 
                 keys.iter().map(|key| u16::from(*key)).collect::<Vec<_>>()
             });
             for key in keys {
-                table.lock().unwrap().entry((index, key)).or_default().push(ordinal);
+                table.lock().entry((index, key)).or_default().push(ordinal);
                 std::thread::yield_now();
             }
         }
@@ -54,7 +54,7 @@ fn load(chunks: &[Keys], connections: usize) -> HashMap<(usize, u16), Vec<u64>> 
     std::thread::scope(|scope| {
         (0..connections).for_each(|_| drop(scope.spawn(connection)));
     });
-    table.into_inner().unwrap()
+    table.into_inner()
 }
 
 fn keys() -> impl Strategy<Value = Keys> {

@@ -1,7 +1,7 @@
 //! One reading of the input: every row into sorted runs.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use encode::entries::Entries;
 use encode::long_records::LongRecords;
@@ -14,6 +14,7 @@ use job::position::PositionCursor;
 use job::progress::Stage;
 use job::stop::Stop;
 use job::tally;
+use locks::Mutex;
 use sort::{EntryShape, RunStore, StoreOptions};
 use sources::{Chunk, Row, Rows, Source, SourceExt as _};
 
@@ -56,7 +57,7 @@ pub(super) fn sort(sorting: &Sorting<'_>, mut source: Box<dyn Source>) -> Result
     let outcome = pool::run(sorting.memory.threads, || stage.work(), || stage.reading.close());
     let SortStage { stores: [store], origins, bytes, is_numbered, reading, .. } = stage;
     let rows_read = reading.tally().rows_read();
-    let mut source = pool::into_inner(source);
+    let mut source = source.into_inner();
     if is_numbered.into_inner() {
         source.restart()?;
         return Ok(Sorted::NotSorted(source));
@@ -69,7 +70,7 @@ pub(super) fn sort(sorting: &Sorting<'_>, mut source: Box<dyn Source>) -> Result
         count,
         spilled_bytes: runs.stats().spilled_file_bytes,
         runs,
-        origins: pool::into_inner(origins),
+        origins: origins.into_inner(),
         chunk_bytes: sorting.memory.chunk_bytes,
     };
     Ok(Sorted::Rows(Box::new(SortedSource::new(Arc::new(rows), source, bytes.into_inner()))))
@@ -114,7 +115,7 @@ impl SortStage<'_> {
     }
 
     fn note(&self, ordinal: u64, origin: Origin) {
-        let mut origins = pool::lock(&self.origins);
+        let mut origins = self.origins.lock();
         let at = ordinal as usize;
         if origins.len() <= at {
             origins.resize(at + 1, Origin::default());

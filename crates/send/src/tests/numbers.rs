@@ -1,6 +1,6 @@
 //! AUTO_INCREMENT values are those of one LOAD DATA of the good rows.
 
-use std::sync::Mutex;
+use locks::Mutex;
 
 use super::{Bench, Ready, Row, row};
 use crate::sent_chunk::{Form, SentChunk};
@@ -80,15 +80,15 @@ fn chunks_that_are_encoded_side_by_side_are_numbered_in_order() {
             scope.spawn(|| {
                 let (mut encoder, mut chunk) = (ready.encoder(), SentChunk::default());
                 loop {
-                    let Some(at) = next.lock().unwrap().next() else { return };
+                    let Some(at) = next.lock().next() else { return };
                     chunk.input = ready.chunks[at].clone();
                     encoder.encode(&mut chunk, Form::Tuples).unwrap();
-                    found.lock().unwrap()[at] = chunk.text.clone();
+                    found.lock()[at] = chunk.text.clone();
                 }
             });
         }
     });
-    assert!(found.into_inner().unwrap() == one_by_one);
+    assert!(found.into_inner() == one_by_one);
 }
 
 #[test]

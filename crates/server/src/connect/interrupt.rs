@@ -5,8 +5,10 @@
 //! same, cleaning up above all, is done under a [`Shield`].
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use locks::{Condvar, Mutex};
 
 use super::mark::Mark;
 use crate::error::{Error, Result};
@@ -24,7 +26,7 @@ pub(super) struct State {
     by: Mutex<Option<&'static str>>,
     shields: AtomicU32,
     /// Connections with a statement under way.
-    running: Mutex<BTreeSet<Mark>>,
+    pub(super) running: Mutex<BTreeSet<Mark>>,
     /// Told when a statement begins or ends that a watcher may have to end, and of the wish itself.
     pub(super) changed: Condvar,
 }
@@ -32,8 +34,8 @@ pub(super) struct State {
 impl Interrupt {
     /// Asks for the end; `by` is the name of the signal.
     pub fn request(&self, by: &'static str) {
-        self.state.by.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(by);
-        let running = self.state.lock();
+        self.state.by.lock().get_or_insert(by);
+        let running = self.state.running.lock();
         self.state.requested.store(true, Ordering::SeqCst);
         drop(running);
         self.state.changed.notify_all();
@@ -44,7 +46,7 @@ impl Interrupt {
         if !self.is_requested() {
             return None;
         }
-        *self.state.by.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.state.by.lock()
     }
 
     /// True if the end was requested. Costs a read.
@@ -72,7 +74,7 @@ impl Interrupt {
 
     /// Notes that a session runs a statement, until the result is dropped.
     pub(crate) fn begin(&self, session: &Mark) -> Result<Statement> {
-        let mut running = self.state.lock();
+        let mut running = self.state.running.lock();
         self.check()?;
         if self.state.shields.load(Ordering::SeqCst) > 0 {
             return Ok(Statement { state: Arc::clone(&self.state), session: None });
@@ -80,12 +82,6 @@ impl Interrupt {
         running.insert(session.clone());
         drop(running);
         Ok(Statement { state: Arc::clone(&self.state), session: Some(session.clone()) })
-    }
-}
-
-impl State {
-    pub(super) fn lock(&self) -> MutexGuard<'_, BTreeSet<Mark>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -111,6 +107,6 @@ pub(crate) struct Statement {
 impl Drop for Statement {
     fn drop(&mut self) {
         let Some(session) = &self.session else { return };
-        self.state.lock().remove(session);
+        self.state.running.lock().remove(session);
     }
 }

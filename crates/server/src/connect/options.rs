@@ -3,12 +3,13 @@
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use face::OptionName;
 use face::option::{DEFAULTS_FILE, HOST, PASSWORD, SSL_CA, USER};
+use locks::Mutex;
 use mysql::{Compression, OptsBuilder};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -159,21 +160,21 @@ pub struct Known {
 impl Known {
     /// True if the server at `target` offers no encryption.
     pub(crate) fn is_clear(&self, target: &str) -> bool {
-        self.clear.lock().unwrap_or_else(PoisonError::into_inner).contains(target)
+        self.clear.lock().contains(target)
     }
 
     pub(crate) fn note_clear(&self, target: String) {
-        self.clear.lock().unwrap_or_else(PoisonError::into_inner).insert(target);
+        self.clear.lock().insert(target);
     }
 
     /// The certificates that a server has proved to `account`.
     pub(super) fn proven(&self, account: &str) -> Vec<Fingerprint> {
-        let proven = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+        let proven = self.proven.lock();
         proven.iter().filter(|(of, _)| of == account).map(|(_, proven)| *proven).collect()
     }
 
     pub(super) fn note_proven(&self, account: String, proven: Fingerprint) {
-        let mut known = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.proven.lock();
         known.insert((account, proven));
     }
 }

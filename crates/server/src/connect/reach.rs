@@ -1,8 +1,9 @@
 //! Connections to a server that is restarting, or full.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use locks::Mutex;
 
 use super::interrupt::Interrupt;
 use super::options::ConnectOptions;
@@ -32,7 +33,7 @@ pub fn reach(options: &ConnectOptions, wait: Duration) -> Result<Session> {
         error => is_full(error) || error.errno().is_some_and(|n| ER_PASSES.contains(&n)),
     };
     let address = options.server_text();
-    let gone = || GONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let gone = || GONE.lock();
     let wait = if gone().contains(&address) { wait.min(GONE_WAIT) } else { wait };
     let session = connect(options, wait, passes);
     match &session {

@@ -16,9 +16,10 @@ mod variables;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use locks::Mutex;
 use mysql::LocalInfileHandler;
 use mysql::prelude::Queryable;
 
@@ -331,7 +332,7 @@ impl Session {
             let Some(mut source) = source.take() else {
                 return Err(std::io::Error::other("the server asked for a second file"));
             };
-            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = seen.lock();
             let copied = seen.1.run(|| copy(&mut source, out));
             let copied = copied.unwrap_or_else(|| Err(std::io::Error::other("a bug in Inrush")));
             copied.inspect_err(|e| seen.0 = Some(e.to_string()))
@@ -339,7 +340,7 @@ impl Session {
         self.driver.set_local_infile_handler(Some(handler));
         let done = self.run_as(sql, error);
         self.driver.set_local_infile_handler(None);
-        let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = failure.lock();
         let (message, mut ours) = std::mem::take(&mut *failure);
         drop(failure);
         ours.go_on();

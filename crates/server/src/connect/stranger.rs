@@ -4,9 +4,10 @@
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use locks::Mutex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
@@ -62,7 +63,7 @@ impl Stranger<Timed> {
         while stream.conn.is_handshaking() {
             stream.conn.complete_io(&mut stream.sock).map_err(no_encryption)?;
         }
-        let shown = *shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = *shown.lock();
         let shown = shown.ok_or_else(|| because("it showed no certificate"))?;
         Ok((Stranger { stream }, shown))
     }
@@ -161,7 +162,7 @@ impl ServerCertVerifier for Keeper {
         _: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         let kept = Fingerprint::of(end_entity);
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        *self.shown.lock() = Some(kept);
         Ok(ServerCertVerified::assertion())
     }
 

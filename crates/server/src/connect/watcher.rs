@@ -1,7 +1,7 @@
 //! The thread that ends statements once somebody wants the end.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl Interrupt {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        let running = self.state.lock();
+        let running = self.state.running.lock();
         self.ended.store(true, Ordering::SeqCst);
         drop(running);
         self.state.changed.notify_all();
@@ -55,17 +55,17 @@ impl Drop for Watcher {
 fn watch(state: &State, connect: &ConnectOptions, ended: &AtomicBool) {
     failpoint::hit("thread.interrupt");
     let mut session = None;
-    let mut running = state.lock();
+    let mut running = state.running.lock();
     while !ended.load(Ordering::SeqCst) {
         let is_asked = state.requested.load(Ordering::SeqCst);
         if !is_asked || running.is_empty() {
-            running = state.changed.wait(running).unwrap_or_else(PoisonError::into_inner);
+            running = state.changed.wait(running);
             continue;
         }
         if session.is_none() {
             drop(running);
             session = Session::connect(connect).ok();
-            running = state.lock();
+            running = state.running.lock();
         }
         // Under the lock, so that no statement ends meanwhile and another one is hit.
         for other in running.iter() {
@@ -73,7 +73,6 @@ fn watch(state: &State, connect: &ConnectOptions, ended: &AtomicBool) {
                 session = None;
             }
         }
-        let waited = state.changed.wait_timeout(running, PAUSE);
-        running = waited.unwrap_or_else(PoisonError::into_inner).0;
+        running = state.changed.wait_timeout(running, PAUSE);
     }
 }

@@ -4,7 +4,7 @@
 //! the bytes of n are no text of the set, and CONVERT gives `?` for what has no counterpart. No
 //! learnable set has characters beyond the basic plane (the tables in strings/ctype-*.c have 16 bits).
 
-use std::sync::{Mutex, PoisonError};
+use locks::Mutex;
 
 use values::Charset;
 use values::charset::{CharsetData, CharsetTable};
@@ -42,7 +42,7 @@ pub fn charset(session: &mut Session, name: &str, cache: &CollationCache) -> Res
         let same = |(of, charset): &&(String, Charset)| *of == version && charset.name() == name;
         learned.iter().find(same).map(|(_, charset)| *charset)
     };
-    if let Some(charset) = known(&LEARNED.lock().unwrap_or_else(PoisonError::into_inner)) {
+    if let Some(charset) = known(&LEARNED.lock()) {
         return Ok(charset);
     }
     let charset = match cache.load_charset(&version, &name).map(CharsetTable::intern) {
@@ -55,7 +55,7 @@ pub fn charset(session: &mut Session, name: &str, cache: &CollationCache) -> Res
             charset
         }
     };
-    let mut learned = LEARNED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut learned = LEARNED.lock();
     if known(&learned).is_none() {
         learned.push((version, charset));
     }

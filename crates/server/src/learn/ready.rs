@@ -3,8 +3,9 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use locks::Mutex;
 use values::collation::Collation;
 
 use super::{CollationCache, learn};
@@ -37,7 +38,7 @@ pub(super) fn or_learn(
 }
 
 pub(super) fn find(path: &Path) -> Option<Arc<Collation>> {
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut kept = KEPT.lock();
     let at = kept.iter().position(|(of, _)| of == path)?;
     let found = kept.remove(at)?;
     let collation = Arc::clone(&found.1);
@@ -46,7 +47,7 @@ pub(super) fn find(path: &Path) -> Option<Arc<Collation>> {
 }
 
 pub(super) fn keep(path: PathBuf, collation: Arc<Collation>) {
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut kept = KEPT.lock();
     kept.retain(|(of, _)| *of != path);
     kept.push_back((path, collation));
     while kept.len() > KEPT_MAX {

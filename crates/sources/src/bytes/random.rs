@@ -1,8 +1,10 @@
 //! Bytes of an input at any place: of a file, which must stay as it was found, or of a pipe, which is kept.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError, RwLock};
+
+use locks::RwLock;
 
 use super::input::{self, Input, KeptPipes, Raw};
 use super::remote;
@@ -85,15 +87,15 @@ impl InputBytes {
     /// Closes it; the next reading opens it again. A pipe stays open.
     pub fn close(&self) {
         if self.known_size().is_some() {
-            *self.raw.write().unwrap_or_else(PoisonError::into_inner) = None;
+            *self.raw.write() = None;
         }
     }
 
     fn raw(&self) -> Result<Arc<Raw>> {
-        if let Some(raw) = &*self.raw.read().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(raw) = &*self.raw.read() {
             return Ok(Arc::clone(raw));
         }
-        let mut raw = self.raw.write().unwrap_or_else(PoisonError::into_inner);
+        let mut raw = self.raw.write();
         let opened = match &*raw {
             Some(opened) => Arc::clone(opened),
             None => Arc::new(self.found.0.open()?),

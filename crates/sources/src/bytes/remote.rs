@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, PoisonError, RwLock};
+
+use locks::RwLock;
 
 use crate::error::Error;
 
@@ -71,7 +73,7 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn new(name: &Path, object: Arc<dyn Remote>) -> Opened {
-        let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = KNOWN.write();
         let KnownObjects { by_name, with_bytes } = &mut *known;
         with_bytes.retain(|other| {
             let unread = by_name.get(other).filter(|known| other != name && known.readers == 0);
@@ -98,7 +100,7 @@ impl Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = KNOWN.write();
         if let Some(known) = known.by_name.get_mut(&self.name) {
             known.readers = known.readers.saturating_sub(1);
         }
@@ -108,12 +110,12 @@ impl Drop for Opened {
 /// Makes an object an input under this name.
 pub fn register(name: &Path, object: Arc<dyn Remote>) {
     let known = Known { object, readers: 0 };
-    KNOWN.write().unwrap_or_else(PoisonError::into_inner).by_name.insert(name.to_owned(), known);
+    KNOWN.write().by_name.insert(name.to_owned(), known);
 }
 
 /// The object of this name.
 pub(crate) fn of(name: &Path) -> Option<Arc<dyn Remote>> {
-    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    let known = KNOWN.read();
     known.by_name.get(name).map(|known| Arc::clone(&known.object))
 }
 

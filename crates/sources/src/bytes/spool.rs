@@ -10,9 +10,11 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use locks::{Mutex, MutexGuard};
 
 use super::remote::{self, Remote};
 use super::stdin;
@@ -88,7 +90,7 @@ impl Spool {
         if temp_dir.as_os_str().is_empty() {
             return spool;
         }
-        let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut copies = COPIES.lock();
         Arc::clone(copies.entry(path.to_owned()).or_insert(spool))
     }
 
@@ -99,11 +101,11 @@ impl Spool {
 
     /// Has those who wait for the pipe look at this flag, which asks for the end.
     pub(super) fn watch(&self, stop: &Arc<AtomicBool>) {
-        *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(stop);
+        *self.stop.lock() = Arc::clone(stop);
     }
 
     fn is_stopped(&self) -> bool {
-        self.stop.lock().unwrap_or_else(PoisonError::into_inner).load(Ordering::Relaxed)
+        self.stop.lock().load(Ordering::Relaxed)
     }
 
     /// The pipe's name, for messages.
@@ -113,7 +115,7 @@ impl Spool {
 
     /// Bytes that were read so far.
     pub(crate) fn kept_bytes(&self) -> u64 {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).bytes
+        self.state.lock().bytes
     }
 
     /// Bytes from `position` on, which is at most as far as anybody has read; 0 at the end. Waits
@@ -121,7 +123,7 @@ impl Spool {
     ///
     /// Errors: opening or reading the pipe; no room for the copy; the end was asked for.
     pub(crate) fn read_at(&self, position: u64, out: &mut [u8]) -> Result<usize> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if position < state.bytes {
             return self.read_copy(&state, position, out);
         }

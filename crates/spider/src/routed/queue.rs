@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use job::pool;
+use locks::{Condvar, Mutex, MutexGuard};
 use sources::Chunk;
 
 use super::piece::Piece;
@@ -82,7 +81,7 @@ impl Queue {
     /// end.
     pub(super) fn push(&self, piece: Piece) -> bool {
         let bytes = piece.bytes();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while state.writer == Writer::Writes
             && state.reader == Reader::Reads
             && state.bytes > 0
@@ -105,7 +104,7 @@ impl Queue {
 
     /// Takes the next piece, once there is one.
     pub(super) fn next(&self, given_up: &AtomicBool) -> Next {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if given_up.load(Ordering::Relaxed) {
                 return Next::Stopped;
@@ -141,7 +140,7 @@ impl Queue {
 
     /// Who took pieces out takes no more: it gets them by itself, if `has_all`, or has ended.
     pub(super) fn leave(&self, has_all: bool) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.reader == Reader::Reads {
             state.reader = if has_all { Reader::Done } else { Reader::Gone };
         }
@@ -151,21 +150,21 @@ impl Queue {
 
     /// True if the load has not taken all rows, though it may have thought so.
     pub(super) fn was_left(&self) -> bool {
-        self.lock().reader == Reader::Gone
+        self.state.lock().reader == Reader::Gone
     }
 
     pub(super) fn waits(&self) -> Waits {
-        self.lock().waits
+        self.state.lock().waits
     }
 
     /// Something that was allocated for another piece.
     pub(super) fn spare(&self) -> Chunk {
-        self.lock().spares.pop().unwrap_or_default()
+        self.state.lock().spares.pop().unwrap_or_default()
     }
 
     /// Keeps what was allocated for a piece, for another.
     pub(super) fn give_back(&self, chunk: Chunk) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let is_wanted = state.reader == Reader::Reads && state.writer == Writer::Writes;
         if is_wanted && chunk.bytes.capacity() > 0 && state.spares.len() < SPARES_MAX {
             state.spares.push(chunk);
@@ -173,7 +172,7 @@ impl Queue {
     }
 
     fn set_writer(&self, writer: Writer) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.writer == Writer::Writes {
             state.writer = writer;
         }
@@ -181,12 +180,6 @@ impl Queue {
     }
 
     fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        let waited = self.changed.wait_timeout(state, LOOK_INTERVAL);
-        waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-
-    /// The state; a thread that panicked with the lock left it consistent.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        pool::lock(&self.state)
+        self.changed.wait_timeout(state, LOOK_INTERVAL)
     }
 }

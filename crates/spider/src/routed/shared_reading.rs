@@ -11,13 +11,13 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use job::failpoint;
-use job::pool;
 use job::stop::Stop;
 use job::turn::Turnstile;
+use locks::Mutex;
 use server::Interrupt;
 use sources::{Chunk, Error, Result, Source, SourceExt as _};
 
@@ -94,7 +94,7 @@ impl SharedReading {
     ///
     /// Errors: an input of which there can be but one reading.
     pub(crate) fn rows_of(&self, partition: usize) -> Result<Box<dyn Source>> {
-        let input = pool::lock(&self.source).again().ok_or_else(|| {
+        let input = self.source.lock().again().ok_or_else(|| {
             Error::Dialect("only input that can be read again can be divided".to_owned())
         })?;
         let router = Arc::clone(&self.router);
@@ -107,7 +107,7 @@ impl SharedReading {
     /// somebody has to call [`SharedReading::close`].
     pub(crate) fn work(&self) -> std::result::Result<(), Stop> {
         failpoint::hit("thread.route");
-        let mut placer = Placer::new(&self.router, &**pool::lock(&self.source), &self.paths);
+        let mut placer = Placer::new(&self.router, &**self.source.lock(), &self.paths);
         let mut chunk = Chunk::default();
         while let Some(bytes_read) = self.next_chunk(&mut chunk)? {
             let rows = placer.place(&chunk)?;
@@ -117,7 +117,7 @@ impl SharedReading {
         }
         if self.threads.fetch_sub(1, Ordering::SeqCst) == 1 {
             // All others are through.
-            let bytes_read = pool::lock(&self.source).bytes_read();
+            let bytes_read = self.source.lock().bytes_read();
             let mut turn = self.turns.wait(self.chunks.load(Ordering::SeqCst))?;
             for (at, cutter) in turn.state().iter_mut().enumerate() {
                 if let Some(chunk) = cutter.finish() {
@@ -155,13 +155,13 @@ impl SharedReading {
 
     /// The input, to be read again.
     pub(crate) fn into_source(self) -> Box<dyn Source> {
-        pool::into_inner(self.source)
+        self.source.into_inner()
     }
 
     /// Takes the next chunk, and gives how many bytes were read behind it.
     fn next_chunk(&self, chunk: &mut Chunk) -> std::result::Result<Option<u64>, Stop> {
         self.interrupt.check()?;
-        let mut source = pool::lock(&self.source);
+        let mut source = self.source.lock();
         if self.stop.load(Ordering::SeqCst) {
             return Err(Stop::Abandoned);
         }

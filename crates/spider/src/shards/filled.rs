@@ -4,8 +4,8 @@
 //! None waits for another, but for rows that come behind those that a slower one has no room for.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use job::error::Error;
@@ -16,6 +16,7 @@ use job::progress::{Progress, Snapshot, Stage};
 use job::report::Report;
 use job::stop::Stop;
 use job::tally;
+use locks::Mutex;
 use server::ConnectOptions;
 use sources::{Source, SourceExt as _};
 
@@ -138,7 +139,7 @@ impl<'l> Loads<'l> {
             let shard = &self.next.shards[at];
             let report = self.load(at, shard, reading, &Part { told, at });
             let report = report.map_err(|error| self.ended(shard, error))?;
-            pool::lock(&reports)[at - group.start] = Some((report, reading.waits(at).for_rows));
+            reports.lock()[at - group.start] = Some((report, reading.waits(at).for_rows));
             failpoint::hit(&format!("shards.filled.{at}"));
             Ok(())
         };
@@ -150,7 +151,7 @@ impl<'l> Loads<'l> {
             Stop::Failed(error) => error,
             _ => Error::Internal("the loads of shards ended early".to_owned()),
         })?;
-        let reports = pool::into_inner(reports);
+        let reports = reports.into_inner();
         let all: Option<Vec<(Report, Duration)>> = reports.into_iter().collect();
         let lacking = || Error::Internal("a shard did not report its rows".to_owned());
         let all = all.ok_or_else(lacking)?;
@@ -211,7 +212,7 @@ struct Part<'t> {
 impl Progress for Part<'_> {
     fn update(&self, snapshot: Snapshot) {
         let all = {
-            let mut parts = pool::lock(&self.told.parts);
+            let mut parts = self.told.parts.lock();
             let before = parts[self.at].map_or(0, |part: Snapshot| part.rows);
             parts[self.at] = Some(Snapshot { rows: snapshot.rows.max(before), ..snapshot });
             let seen = parts.iter().flatten();

@@ -1,6 +1,6 @@
 //! Branches of one append: each gets the rows of its shard, on a connection of its own.
 
-use std::sync::Mutex;
+use locks::Mutex;
 
 use encode::input;
 use job::error::Error;
@@ -111,7 +111,7 @@ impl Branches {
         failpoint::hit(&format!("branches.sent.{at}"));
         branch.end_rows(&mut session, report.rows)?;
         report.finish(&mut steps.stopwatch, Vec::new());
-        *pool::lock(&self.open[at]) = Some(Open { lock, session });
+        *self.open[at].lock() = Some(Open { lock, session });
         Ok(report)
     }
 
@@ -145,8 +145,7 @@ impl Branches {
         &self,
         work: impl Fn(&Branch, &mut Option<Open>) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
-        let one =
-            |(branch, open): (&Branch, &Mutex<Option<Open>>)| work(branch, &mut pool::lock(open));
+        let one = |(branch, open): (&Branch, &Mutex<Option<Open>>)| work(branch, &mut open.lock());
         let one = &one;
         let outcomes: Vec<Result<T, Error>> = std::thread::scope(|scope| {
             let all = self.all.iter().zip(&self.open);

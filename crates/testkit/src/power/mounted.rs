@@ -13,7 +13,7 @@ use fuser::{
 
 use super::files::{Body, Files, Node};
 use super::operations::Operation;
-use super::{Shared, State, locked};
+use super::{Shared, State};
 
 /// Nobody else changes the files, so the kernel need not ask again.
 const FOREVER: Duration = Duration::from_secs(3600);
@@ -39,7 +39,8 @@ impl Mounted {
     }
 
     fn attributes(&self, number: u64) -> Done<FileAttr> {
-        locked(&self.state)
+        self.state
+            .lock()
             .files
             .node(number)
             .map(|node| attributes(number, node))
@@ -47,7 +48,7 @@ impl Mounted {
     }
 
     fn create(&self, parent: u64, name: &OsStr, body: Body, mode: u32) -> Done<FileAttr> {
-        let mut state = locked(&self.state);
+        let mut state = self.state.lock();
         if state.files.entry(parent, name).is_some() {
             return Err(Errno::EEXIST);
         }
@@ -57,7 +58,7 @@ impl Mounted {
     }
 
     fn remove(&self, parent: u64, name: &OsStr) -> Done<()> {
-        let mut state = locked(&self.state);
+        let mut state = self.state.lock();
         let number = state.files.entry(parent, name).ok_or(Errno::ENOENT)?;
         if state.files.entries(number).is_some_and(|entries| !entries.is_empty()) {
             return Err(Errno::ENOTEMPTY);
@@ -67,7 +68,7 @@ impl Mounted {
     }
 
     fn rename(&self, from: (u64, OsString), to: (u64, OsString), flags: RenameFlags) -> Done<()> {
-        let mut state = locked(&self.state);
+        let mut state = self.state.lock();
         let number = state.files.entry(from.0, &from.1).ok_or(Errno::ENOENT)?;
         let there = state.files.entry(to.0, &to.1);
         if flags.contains(RenameFlags::RENAME_EXCHANGE) {
@@ -86,7 +87,7 @@ impl Mounted {
     }
 
     fn read(&self, number: u64, offset: u64, size: u32) -> Done<Vec<u8>> {
-        let state = locked(&self.state);
+        let state = self.state.lock();
         let Some(Node { body: Body::File(bytes), .. }) = state.files.node(number) else {
             return Err(Errno::EINVAL);
         };
@@ -96,7 +97,7 @@ impl Mounted {
     }
 
     fn allocate(&self, number: u64, offset: u64, length: u64, mode: i32) -> Done<()> {
-        let mut state = locked(&self.state);
+        let mut state = self.state.lock();
         let size = state.files.node(number).ok_or(Errno::ENOENT)?.size();
         if mode & !(KEEP_SIZE | PUNCH_HOLE | ZERO_RANGE) != 0 {
             return Err(Errno::EOPNOTSUPP);
@@ -111,7 +112,7 @@ impl Mounted {
     }
 
     fn sync(&self, number: u64) {
-        locked(&self.state).does(Operation::Sync { number });
+        self.state.lock().does(Operation::Sync { number });
     }
 }
 
@@ -183,7 +184,7 @@ fn list(files: &Files, folder: u64) -> Option<Vec<(u64, FileType, OsString)>> {
 
 impl Filesystem for Mounted {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let found = locked(&self.state).files.entry(parent.0, name).ok_or(Errno::ENOENT);
+        let found = self.state.lock().files.entry(parent.0, name).ok_or(Errno::ENOENT);
         entry(reply, found.and_then(|number| self.attributes(number)));
     }
 
@@ -211,17 +212,17 @@ impl Filesystem for Mounted {
     ) {
         let number = number.0;
         if let Some(mode) = mode {
-            locked(&self.state).does(Operation::Mode { number, mode });
+            self.state.lock().does(Operation::Mode { number, mode });
         }
         if let Some(size) = size {
-            locked(&self.state).does(Operation::Resize { number, size });
+            self.state.lock().does(Operation::Resize { number, size });
         }
         attribute(reply, self.attributes(number));
     }
 
     fn readlink(&self, _: &Request, number: INodeNo, reply: ReplyData) {
         use std::os::unix::ffi::OsStrExt;
-        match locked(&self.state).files.node(number.0).map(|node| &node.body) {
+        match self.state.lock().files.node(number.0).map(|node| &node.body) {
             Some(Body::Link(target)) => reply.data(target.as_os_str().as_bytes()),
             _ => reply.error(Errno::EINVAL),
         }
@@ -289,10 +290,10 @@ impl Filesystem for Mounted {
 
     fn link(&self, _: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let (number, parent) = (number.0, parent.0);
-        if locked(&self.state).files.entry(parent, name).is_some() {
+        if self.state.lock().files.entry(parent, name).is_some() {
             return reply.error(Errno::EEXIST);
         }
-        locked(&self.state).does(Operation::Link { number, parent, name: name.to_owned() });
+        self.state.lock().does(Operation::Link { number, parent, name: name.to_owned() });
         entry(reply, self.attributes(number));
     }
 
@@ -348,7 +349,7 @@ impl Filesystem for Mounted {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let (number, mut state) = (number.0, locked(&self.state));
+        let (number, mut state) = (number.0, self.state.lock());
         let size = state.files.node(number).map_or(0, Node::size);
         let grows = offset + data.len() as u64 > size;
         state.does(Operation::Write { number, offset, data: data.to_vec(), grows });
@@ -394,7 +395,7 @@ impl Filesystem for Mounted {
         offset: u64,
         mut reply: ReplyDirectory,
     ) {
-        let Some(entries) = list(&locked(&self.state).files, number.0) else {
+        let Some(entries) = list(&self.state.lock().files, number.0) else {
             return reply.error(Errno::ENOTDIR);
         };
         let skipped = usize::try_from(offset).unwrap_or(usize::MAX);

@@ -7,7 +7,6 @@
 
 use super::DATABASE;
 use super::answers::{Learned, learned, learned_of_mysql};
-use super::shared::held;
 use super::statements::{Answer, BASE_TABLE, Run, names, text, within};
 use super::tables::{OF_SHARD, Value};
 use std::collections::BTreeMap;
@@ -435,6 +434,6 @@ impl Run<'_> {
     }
 
     pub(super) fn broke(&self, sql: &str) {
-        held(&self.shared.broken).push(sql.chars().take(120).collect());
+        self.shared.broken.lock().push(sql.chars().take(120).collect());
     }
 }

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use super::engine::Engine;
-use super::shared::held;
 use super::statements::{Answer, Run, names, text, within};
 use super::tables::{Tables, Value};
 
@@ -111,7 +110,7 @@ impl Run<'_> {
         }
         if sql.starts_with("DROP TABLE ") {
             let dropped = names(sql);
-            let imports = held(&self.shared.imports);
+            let imports = self.shared.imports.lock();
             let fills = |job: &Job| job.is_open() && dropped.contains(&job.table);
             if imports.jobs.values().any(fills) {
                 drop(imports);
@@ -120,21 +119,21 @@ impl Run<'_> {
             return None;
         }
         if sql == "SHOW IMPORT JOBS" {
-            let imports = held(&self.shared.imports);
+            let imports = self.shared.imports.lock();
             let rows = imports.jobs.iter().map(|(id, job)| job.row(*id)).collect();
             return Some(Answer::Named(&COLUMNS, rows));
         }
         if let Some(id) = sql.strip_prefix("SHOW IMPORT JOB ") {
             let id: u64 = id.parse().ok()?;
             let mut tables = self.shared.held();
-            let mut imports = held(&self.shared.imports);
+            let mut imports = self.shared.imports.lock();
             let end = imports.end;
             let Some(job) = imports.jobs.get_mut(&id) else { return Some(no_job(id)) };
             look(job, end, &mut tables);
             return Some(Answer::Named(&COLUMNS, vec![job.row(id)]));
         }
         let id: u64 = sql.strip_prefix("CANCEL IMPORT JOB ")?.parse().ok()?;
-        let mut imports = held(&self.shared.imports);
+        let mut imports = self.shared.imports.lock();
         let Some(job) = imports.jobs.get_mut(&id) else { return Some(no_job(id)) };
         if !job.is_open() {
             let words = "The current job status cannot perform the operation. CANCEL".to_owned();
@@ -181,7 +180,7 @@ impl Run<'_> {
                 Some(_) => {}
             }
         }
-        let mut imports = held(&self.shared.imports);
+        let mut imports = self.shared.imports.lock();
         if imports.jobs.values().any(|job| job.is_open() && job.table == table) {
             return refused("there is active job on the target table already");
         }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use locks::{Condvar, Mutex, MutexGuard};
 
 use super::answers::Learned;
 use super::engine::Engine;
@@ -53,42 +54,41 @@ impl Shared {
     }
 
     pub(super) fn held(&self) -> MutexGuard<'_, Tables> {
-        held(&self.tables)
+        self.tables.lock()
     }
 
     /// The fate of a request.
     pub(super) fn fate(&self, request: &Request) -> Fate {
-        held(&self.judge).as_mut().map_or(Fate::Done, |judge| judge(request))
+        self.judge.lock().as_mut().map_or(Fate::Done, |judge| judge(request))
     }
 
     /// Notes a statement that nothing is known of.
     pub(super) fn remember(&self, sql: &str) {
-        held(&self.unknown).push(sql.to_owned());
+        self.unknown.lock().push(sql.to_owned());
     }
 
     /// A connection is there.
     pub(super) fn begin(&self, id: Id, stream: &UnixStream) {
         self.held().session(id);
         if let Ok(stream) = stream.try_clone() {
-            held(&self.streams).insert(id, stream);
+            self.streams.lock().insert(id, stream);
         }
     }
 
     /// It has gone, which the server notices after a while.
     pub(super) fn end(&self, id: Id) {
-        let unnoticed = *held(&self.unnoticed);
+        let unnoticed = *self.unnoticed.lock();
         let begun = Instant::now();
         let mut tables = self.held();
         while begun.elapsed() < unnoticed
             && !tables.sessions.get(&id).is_none_or(|session| session.is_killed)
         {
             let left = unnoticed.saturating_sub(begun.elapsed());
-            tables =
-                self.changed.wait_timeout(tables, left).unwrap_or_else(PoisonError::into_inner).0;
+            tables = self.changed.wait_timeout(tables, left);
         }
         tables.end(id);
         drop(tables);
-        held(&self.streams).remove(&id);
+        self.streams.lock().remove(&id);
         self.changed.notify_all();
     }
 
@@ -98,7 +98,7 @@ impl Shared {
         let Some(session) = tables.sessions.get_mut(&id) else { return false };
         if all {
             session.is_killed = true;
-            if let Some(stream) = held(&self.streams).get(&id) {
+            if let Some(stream) = self.streams.lock().get(&id) {
                 let _ = stream.shutdown(Shutdown::Both);
             }
         } else {
@@ -133,13 +133,7 @@ impl Shared {
                 return Err(waited_too_long());
             }
             // Whoever asks who waits is to see it.
-            tables =
-                self.changed.wait_timeout(tables, left).unwrap_or_else(PoisonError::into_inner).0;
+            tables = self.changed.wait_timeout(tables, left);
         }
     }
-}
-
-/// Locks a mutex; the state that a failed test has left is as good as any.
-pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

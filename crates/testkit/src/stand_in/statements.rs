@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use super::answers::Learned;
-use super::shared::{Shared, held};
+use super::shared::Shared;
 use super::tables::{Id, NotIn, Row, SessionState, Tables, Value};
 
 /// The answer.
@@ -83,7 +83,7 @@ impl Run<'_> {
         let engine = self.of_engine(sql);
         let sql = self.without_hint(sql);
         let sql = &sql.replace(BASE_TABLE, "");
-        let told = held(&self.shared.told).get(sql).cloned();
+        let told = self.shared.told.lock().get(sql).cloned();
         let known = told
             .map(|rows| Answer::Rows(1, rows))
             .or(engine)

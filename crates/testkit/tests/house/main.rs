@@ -19,9 +19,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates from the bottom: each may use those above it in this list, and no other.
-const LAYERS: [&str; 34] = [
-    "face", "disk", "simd", "values", "schema", "sql", "sources", "columnar", "remote", "sort",
-    "innodb", "inspect", "server", "sandbox", "targets", "tune", "job", "terminal", "ssh",
+const LAYERS: [&str; 35] = [
+    "locks", "face", "disk", "simd", "values", "schema", "sql", "sources", "columnar", "remote",
+    "sort", "innodb", "inspect", "server", "sandbox", "targets", "tune", "job", "terminal", "ssh",
     "encode", "check", "direct", "send", "sniff", "load", "prove", "export", "spider", "replay",
     "inrush", "bench", "adbc", "cli", "fuzz",
 ];

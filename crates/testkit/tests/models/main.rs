@@ -14,11 +14,47 @@ use job::options::LoadPath;
 use loom::sync::Arc;
 use loom::thread;
 
-/// Imports of the files below.
+/// Imports of the files below: loom's locks, with the functions of those in crate `locks`.
 mod sync {
-    pub(crate) use std::sync::PoisonError;
+    pub(crate) use loom::sync::MutexGuard;
 
-    pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
+    #[derive(Debug, Default)]
+    pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub(crate) fn new(value: T) -> Mutex<T> {
+            Mutex(loom::sync::Mutex::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().unwrap()
+        }
+
+        pub(crate) fn into_inner(self) -> T {
+            self.0.into_inner().unwrap()
+        }
+    }
+
+    #[derive(Debug, Default)]
+    pub(crate) struct Condvar(loom::sync::Condvar);
+
+    impl Condvar {
+        pub(crate) fn new() -> Condvar {
+            Condvar(loom::sync::Condvar::new())
+        }
+
+        pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+            self.0.wait(guard).unwrap()
+        }
+
+        pub(crate) fn notify_one(&self) {
+            self.0.notify_one();
+        }
+
+        pub(crate) fn notify_all(&self) {
+            self.0.notify_all();
+        }
+    }
 }
 
 /// Keys of a chunk, instead of the product's: those with a bit in common may meet.
@@ -110,10 +146,10 @@ fn chunks_of_one_key_go_in_order() {
     let all = Arc::new((gate::OrderGate::new(), sync::Mutex::new(Vec::new())));
     threads(&all, vec![(1, 0b01), (2, 0b10), (0, 0b01)], |(gate, done), (ordinal, keys)| {
         let pass = gate.enter(ordinal, ChunkKeys(keys)).unwrap();
-        done.lock().unwrap().push(ordinal);
+        done.lock().push(ordinal);
         pass.done();
     });
-    let done = all.1.lock().unwrap().clone();
+    let done = all.1.lock().clone();
     let at = |ordinal| done.iter().position(|&other| other == ordinal).unwrap();
     assert!(at(0) < at(1), "{done:?}");
 }
@@ -146,15 +182,15 @@ fn connections_keep_to_their_budget() {
     let budget = budget::Budget::new(&ConnectionShares { bytes: 10, copies: 2, ..shares });
     let all = Arc::new((budget, sync::Mutex::new(()), sync::Mutex::new(0)));
     threads(&all, vec![2, 100, 3], |(budget, reading, used), chunk_bytes| {
-        let turn = reading.lock().unwrap();
+        let turn = reading.lock();
         let loan = budget.borrow(chunk_bytes);
         drop(turn);
         let bytes = (2 * chunk_bytes).min(10);
-        let mut inside = used.lock().unwrap();
+        let mut inside = used.lock();
         *inside += bytes;
         assert!(*inside <= 10, "{} bytes are in use", *inside);
         drop(inside);
-        *used.lock().unwrap() -= bytes;
+        *used.lock() -= bytes;
         drop(loan);
     });
 }
@@ -166,11 +202,11 @@ fn long_records_keep_to_theirs() {
     let all = Arc::new((long_records::LongRecords::new(&memory), sync::Mutex::new(0)));
     threads(&all, vec![40, 120, 60], |(large, used), bytes| {
         let pass = large.enter_if_large(bytes).unwrap();
-        let mut inside = used.lock().unwrap();
+        let mut inside = used.lock();
         *inside += bytes;
         assert!(*inside <= 100 || *inside == bytes, "{} bytes are in use", *inside);
         drop(inside);
-        *used.lock().unwrap() -= bytes;
+        *used.lock() -= bytes;
         drop(pass);
     });
 }

@@ -12,7 +12,8 @@
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
-use std::sync::{Mutex, PoisonError};
+
+use locks::Mutex;
 
 use super::Charset;
 use crate::error::CollationError;
@@ -128,7 +129,7 @@ impl CharsetTable {
     /// Errors: no characters, a code of more than 3 bytes, first bytes that do not tell how long
     /// a character is, or a code point that becomes no character.
     pub fn intern(data: CharsetData) -> Result<Charset, CollationError> {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = KNOWN.lock();
         if let Some(table) = known.iter().find(|table| table.data == data) {
             return Ok(Charset::Learned(table));
         }

@@ -3,7 +3,6 @@
 //! A command asks a few things before its load begins, each in its turn: one connection serves them all.
 
 use std::mem;
-use std::sync::PoisonError;
 
 use secrecy::ExposeSecret as _;
 
@@ -16,13 +15,13 @@ impl Session {
     pub fn keep(mut self) {
         // It would keep itself.
         let known = mem::take(&mut self.options.known);
-        *known.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(self));
+        *known.spare.lock() = Some(Box::new(self));
     }
 
     /// Takes the connection that is kept, if it is as these options make one, and is alive. Another one ends: it would
     /// idle as long as the command runs.
     pub(super) fn kept(options: &ConnectOptions) -> Option<Session> {
-        let spare = options.known.spare.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let spare = options.known.spare.lock().take()?;
         let mut session = *spare.downcast::<Session>().ok()?;
         if !is_alike(&session.options, options) {
             return None;
