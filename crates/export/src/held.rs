@@ -164,13 +164,8 @@ impl Held {
 
     /// Lets the table go.
     pub(crate) fn release(mut self) -> Result<(), Error> {
-        let interrupt = self.session.options().interrupt.clone();
-        let _shield = interrupt.shield();
-        match self.session.exec("UNLOCK TABLES") {
-            // It holds nothing any more. Whether it did to the end is not known.
-            Err(error) => Err(error.into()),
-            Ok(_) => Ok(()),
-        }
+        // After an error it holds nothing any more. Whether it did to the end is not known.
+        Ok(self.session.exec_always("UNLOCK TABLES")?)
     }
 }
 

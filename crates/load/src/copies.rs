@@ -277,7 +277,8 @@ impl Copies {
     }
 
     /// Removes the staging tables because of an error, which is given back with what could not be removed.
-    pub(crate) fn abandon(mut self, error: Error) -> Error {
+    pub(crate) fn abandon(mut self, interrupt: &Interrupt, error: Error) -> Error {
+        let _shield = interrupt.shield();
         let mut left = Vec::new();
         for copy in &mut self.all {
             for at in 0..copy.tables.len() {

@@ -37,6 +37,7 @@ pub(crate) struct CreatedTables {
 impl CreatedTables {
     /// Takes it back because the load failed; a table that others have filled meanwhile is theirs.
     pub(crate) fn undo(&self, session: &mut Session) {
+        let _shield = session.options().interrupt.shield();
         if self.tables.len() > 1 {
             // Tables that refer to each other can be dropped in no other way.
             let _ = session.set(&[("foreign_key_checks", "0")]);
@@ -59,6 +60,7 @@ impl CreatedTables {
         if self.tables.is_empty() && self.database.is_none() {
             return;
         }
+        let _shield = connect.interrupt.shield();
         if let Ok(mut session) = Session::connect(connect) {
             self.undo(&mut session);
         }
@@ -202,7 +204,6 @@ fn make(
     match pool::catch(make).flatten() {
         Ok(()) => Ok(made),
         Err(error) => {
-            let _shield = first.interrupt.shield();
             made.undo(session);
             Err(error)
         }

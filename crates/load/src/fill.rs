@@ -98,7 +98,7 @@ impl<'l> Filling<'l, '_, '_> {
             }
             self.import(chosen, &mut direct, unplaced)
         });
-        filled.map_err(|error| self.abandon(&mut direct, error))
+        filled.map_err(|error| Failed::cleaned(error, direct.abandon()))
     }
 
     /// Lets a table be that no row is added to.
@@ -108,7 +108,6 @@ impl<'l> Filling<'l, '_, '_> {
         direct: &mut Direct<'_>,
         built: Built,
     ) -> Result<Full, Error> {
-        let _shield = self.options.interrupt.shield();
         direct.abandon()?;
         let prepared = self.prepared(chosen);
         Ok((None, direct::report(&prepared, direct.lock, self.steps, built)))
@@ -205,12 +204,6 @@ impl<'l> Filling<'l, '_, '_> {
         .flatten()
     }
 
-    /// Removes what the direct path made, because of `error`.
-    pub(crate) fn abandon(&self, direct: &mut Direct<'_>, error: Error) -> Box<Failed> {
-        let _shield = self.options.interrupt.shield();
-        Failed::cleaned(error, direct.abandon())
-    }
-
     fn send(
         &mut self,
         chosen: &Chosen,
@@ -222,10 +215,7 @@ impl<'l> Filling<'l, '_, '_> {
         let mut load = RowLoad::new(&prepared, self.connect, destination);
         let sent = load.run(target, source, self.steps);
         let sent = sent.map(|sent| (sent.unpublished, sent.report));
-        sent.map_err(|failed| {
-            let _shield = self.options.interrupt.shield();
-            Failed::cleaned(failed.error, target.abandon().and(failed.cleaned))
-        })
+        sent.map_err(|failed| Failed::cleaned(failed.error, target.abandon().and(failed.cleaned)))
     }
 
     /// Loads the rows of a load that `failed` once more, if that may help: the direct path merges them again where it
@@ -375,7 +365,6 @@ impl<'l> Filling<'l, '_, '_> {
         rows: Unpublished,
     ) -> Result<Vec<String>, Box<Failed>> {
         let Filling { options, steps, copies, .. } = self;
-        let shielded = || options.interrupt.shield();
         let name = target.table.name.to_string();
         match rows {
             Unpublished::Table(made) => {
@@ -385,7 +374,6 @@ impl<'l> Filling<'l, '_, '_> {
                 let swap =
                     TableSwap { target: name, filled, copies, options, ledgers, swapped: None };
                 publish(steps, &mut { swap }).map_err(|error| {
-                    let _shield = shielded();
                     let kept = error.is_unknown();
                     let cleaned = if kept { Ok(()) } else { abandon_filled(chosen, target) };
                     Failed::cleaned(error, cleaned)
@@ -397,7 +385,6 @@ impl<'l> Filling<'l, '_, '_> {
                 let ledgers = Some(ledger).filter(|_| !target.is_swept()).into_iter().collect();
                 let commit = RowCommit { target: name, lock: target, rows: *rows, ledgers };
                 publish(steps, &mut { commit }).map_err(|error| {
-                    let _shield = shielded();
                     let cleaned = if error.is_unknown() { Ok(()) } else { target.abandon() };
                     Failed::cleaned(error, cleaned)
                 })
@@ -406,7 +393,6 @@ impl<'l> Filling<'l, '_, '_> {
                 let is_known = options.command.is_some();
                 let published = publish(steps, &mut ledger.last_chunk(target, is_known));
                 published.map_err(|error| {
-                    let _shield = shielded();
                     let failed = ledger.failed(target, error);
                     Failed::cleaned(failed.error, target.abandon().and(failed.cleaned))
                 })

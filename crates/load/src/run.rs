@@ -199,7 +199,6 @@ fn run(
         }
         Err(failed) => {
             let Failed { error, cleaned } = *failed;
-            let _shield = options.interrupt.shield();
             tuning.end().warnings.iter().for_each(|text| progress.waiting(text));
             // Where the RENAME may be in the log, replicas may be about to publish.
             let copies = filling.copies.take().filter(|_| !error.is_told());
@@ -211,7 +210,7 @@ fn run(
                 error => gone(error, &mut target).in_step(steps.stage.name(), &target, cleaned),
             };
             Err(match copies {
-                Some(copies) => copies.abandon(error),
+                Some(copies) => copies.abandon(&options.interrupt, error),
                 None => error,
             })
         }
@@ -300,13 +299,10 @@ fn inspect<'r>(
     let mut session = Session::connect(connect)?;
     let made = ddl::make_table(&mut session, options, told)?;
     let locked = pool::catch(|| lock(session, options, Some(told)));
-    let mut target = match locked.and_then(|locked| locked) {
+    let mut target = match locked.flatten() {
         Ok(target) => target,
         Err(error) => {
-            let _shield = options.interrupt.shield();
-            if let Ok(mut session) = Session::connect(connect) {
-                made.undo(&mut session);
-            }
+            made.undo_anew(connect);
             return Err(error);
         }
     };
@@ -333,7 +329,7 @@ fn inspect<'r>(
         let decision = choose::decide(&mut target, options, memory, source, purpose)?;
         decision.require(&target, options).map(Some)
     });
-    match chosen.and_then(|chosen| chosen) {
+    match chosen.flatten() {
         Ok(None) => Ok(Target::Loaded(Box::new(target), Box::new(settled))),
         Ok(Some(chosen)) => {
             let copies = None;

@@ -181,7 +181,6 @@ fn load_all_of(
         if let Err(error) = &loaded
             && !error.is_told()
         {
-            let _shield = first.interrupt.shield();
             made.undo_anew(connect);
         }
         loaded
@@ -317,7 +316,6 @@ fn load_all(
         Tuning::of_load(connect, options, &files, path, &run::load_into(options))
     });
     let loaded = load_inspected(connect, inspected, told, &mut *steps, progress, &interrupt);
-    let _shield = interrupt.shield();
     let tuned = tuning.end();
     match loaded {
         Ok((mut reports, mut warnings)) => {
@@ -358,8 +356,7 @@ fn load_inspected(
     match (loaded, copies) {
         // Where the RENAME may be in the log, they may be about to publish.
         (Err(error), Some(copies)) if !error.is_told() => {
-            let _shield = interrupt.shield();
-            Err(copies.into_inner().abandon(error))
+            Err(copies.into_inner().abandon(interrupt, error))
         }
         (loaded, _) => loaded,
     }

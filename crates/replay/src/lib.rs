@@ -126,7 +126,6 @@ pub fn replay(
         let _ = telling.join();
         outcome.unwrap_or_else(|died| Err(died.into()))
     });
-    let _shield = options.interrupt.shield();
     let tuned = tuning.end();
     if outcome.is_err() {
         tuned.warnings.iter().for_each(|text| progress.say(text));

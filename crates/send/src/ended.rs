@@ -20,7 +20,6 @@ impl RowLoad<'_> {
     /// Leftovers of a failed load, besides those that the target's own clean-up removes; and the
     /// result of removing its ledger.
     pub(crate) fn failed(&self, target: &mut Lock, error: Error) -> Box<Failed> {
-        let _shield = self.prepared.options.interrupt.shield();
         match (&self.resume, self.destination.method) {
             (Some(resume), Method::Append) => resume.ledger.failed(target, error),
             (Some(resume), _) => Failed::cleaned(error, resume.ledger.forget(target)),

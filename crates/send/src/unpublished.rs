@@ -73,6 +73,7 @@ impl Ledger {
     /// The error of a load that ended early, which says how many rows are in; and what came of removing a
     /// ledger that is of no use any more.
     pub fn failed(&self, target: &mut Lock, error: Error) -> Box<Failed> {
+        let _shield = target.session.options().interrupt.shield();
         let exists = |target: &mut Lock| catalog::exists(&mut target.session, &target.table.name);
         if matches!(target.clean_up(exists), Ok(false)) {
             // A table that is made anew gets all rows.

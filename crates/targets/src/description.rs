@@ -43,10 +43,9 @@ pub fn write_out(session: &mut Session, table: &TableName, wait: Duration) -> Re
         return written;
     }
     // Others wait for it: an interrupt comes behind it, and a KILL that came too late for the statement is no end.
-    let _shield = session.options().interrupt.shield();
     let release = format!("DO RELEASE_LOCK('{FLUSH_TURN}')");
-    let released = session.exec(&release).or_else(|_| session.exec(&release));
-    written.and(released.map(drop))
+    let released = session.exec_always(&release).or_else(|_| session.exec_always(&release));
+    written.and(released)
 }
 
 /// True if MySQL before 8.0.29 added columns by ALGORITHM=INSTANT to the table of these files. Its rows tell how many

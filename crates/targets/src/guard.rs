@@ -232,9 +232,8 @@ impl Guard {
     /// Lets go of all tables, in a round that failed.
     fn let_go(&mut self) -> Result<()> {
         for Holder { session, .. } in &mut self.holders {
-            let _shield = session.options().interrupt.shield();
-            session.exec("COMMIT")?;
-            session.exec("UNLOCK TABLES")?;
+            session.exec_always("COMMIT")?;
+            session.exec_always("UNLOCK TABLES")?;
         }
         match &mut self.claims {
             Some(claims) => claims.query("SELECT RELEASE_ALL_LOCKS()").map(drop),

@@ -52,8 +52,7 @@ impl Filled<'_> {
         let table = self.table().clone();
         let files = self.open_filled(&table, partitions, access).map_err(E::from);
         let outcome = files.and_then(|files| work(&mut self.lock.session, files));
-        let _shield = self.lock.session.options().interrupt.shield();
-        let released = self.lock.session.exec("UNLOCK TABLES");
+        let released = self.lock.session.exec_always("UNLOCK TABLES");
         let outcome = outcome?;
         match released {
             // It holds nothing any more, and is made again when it is needed.

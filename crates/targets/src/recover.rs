@@ -114,11 +114,13 @@ impl Lock {
         })
     }
 
-    /// Cleans up by `work`, which does nothing the second time: again where its connection breaks.
+    /// Cleans up by `work`, which does nothing the second time: again where its connection breaks, and also
+    /// where somebody wants the load stopped.
     pub fn clean_up<T, E: From<Error>>(
         &mut self,
         work: impl Fn(&mut Lock) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
+        let _shield = self.session.options().interrupt.shield();
         let mut tries = 0;
         loop {
             // Whoever ended the connection of the load may be about to end this one too.

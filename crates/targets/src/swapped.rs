@@ -214,8 +214,7 @@ impl Swapped {
         if !has_keys || lock.session.version().flavor != Flavor::MySql {
             return Ok(());
         }
-        let _shield = lock.session.options().interrupt.shield();
-        lock.session.exec("UNLOCK TABLES").map(drop)
+        lock.session.exec_always("UNLOCK TABLES")
     }
 
     fn drop_asides(&mut self, lock: &mut Lock, dropped: &[(TableName, TableName)]) -> Result<()> {

@@ -206,7 +206,6 @@ impl Transaction {
     /// Drops the mark of a committed transaction, once it is written down that the rows are in. Gives a
     /// warning where that cannot be done: the next load drops it too.
     pub fn forget(&self, lock: &mut Lock) -> Option<String> {
-        let _shield = lock.session.options().interrupt.shield();
         let dropped = self.drop_mark(lock).err();
         dropped.map(|error| {
             format!(

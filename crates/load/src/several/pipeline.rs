@@ -254,7 +254,7 @@ impl Pipeline<'_> {
                             return Ok(());
                         }
                         Err(error) => {
-                            let failed = work_table.filling.abandon(&mut direct, error);
+                            let failed = Failed::cleaned(error, direct.abandon());
                             work_table.filling.failed(
                                 work_table.chosen,
                                 work_table.lock,
@@ -299,7 +299,7 @@ impl Pipeline<'_> {
                     let full = copied.and_then(|()| {
                         work_table.filling.import(work_table.chosen, &mut direct, *unplaced)
                     });
-                    let full = full.map_err(|error| work_table.filling.abandon(&mut direct, error));
+                    let full = full.map_err(|error| Failed::cleaned(error, direct.abandon()));
                     work_table.full(full)
                 });
             }
@@ -389,7 +389,7 @@ impl TableAtWork<'_, '_, '_> {
                 *self.at = At::StagedBuild(Box::new(staged), direct.rest());
                 Ok(())
             }
-            Err(error) => Err(self.filling.abandon(&mut direct, error)),
+            Err(error) => Err(Failed::cleaned(error, direct.abandon())),
         }
     }
 

@@ -309,6 +309,12 @@ impl Session {
         self.run(sql)
     }
 
+    /// Runs a statement that no wish to stop ends: one by which others get back what this connection holds.
+    pub fn exec_always(&mut self, sql: &str) -> Result<()> {
+        let _shield = self.options.interrupt.shield();
+        self.exec(sql).map(drop)
+    }
+
     /// Runs one LOAD DATA LOCAL INFILE statement and sends it the bytes of `source`.
     ///
     /// The door is open for this statement only: the server cannot ask for a file at another

@@ -187,8 +187,7 @@ impl Mover<'_> {
         };
         if moved.is_err() && !holders.is_empty() {
             // An ending that came late hits this instead of what follows.
-            let _shield = self.session.options().interrupt.shield();
-            let _ = self.session.exec("DO 0");
+            let _ = self.session.exec_always("DO 0");
         }
         match moved {
             Err(error) if is_open(&error) => {
@@ -357,8 +356,7 @@ fn behind_swap(keys: &[KeyBetween], pairs: &[Pair]) -> Vec<KeyBetween> {
 
 fn unlock(holders: &mut [Session]) {
     for holder in holders {
-        let _shield = holder.options().interrupt.shield();
-        let _ = holder.exec("UNLOCK TABLES");
+        let _ = holder.exec_always("UNLOCK TABLES");
     }
 }
 
