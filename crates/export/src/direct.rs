@@ -40,6 +40,7 @@ use crate::held::{Exported, Held};
 use crate::layout::Stored;
 use crate::options::ExportOptions;
 use crate::ordered::{Sink, Worker};
+use crate::request::Request;
 use crate::select::DENIED;
 use crate::text::{Chunk, RowText};
 use crate::typed::{Contents, Rows};
@@ -75,6 +76,14 @@ struct Space {
     finder: FieldFinder,
 }
 
+/// A leaf, and the place in memory that it was read to.
+#[derive(Clone, Copy)]
+struct Leaf<'s> {
+    space: &'s Space,
+    page_no: u32,
+    at: usize,
+}
+
 /// A file that nobody changes.
 struct SpaceFile {
     file: File,
@@ -93,11 +102,10 @@ impl Direct {
     /// Errors of the inner result: each thing that is in the way, as a sentence.
     pub(crate) fn begin(
         session: &mut Session,
-        table: &Table,
-        columns: &Columns,
-        how: (&ExportOptions, &dyn Progress),
+        request: Request<'_>,
+        progress: &dyn Progress,
     ) -> Result<Result<Direct, Vec<String>>, Error> {
-        let (held, files) = match Held::take(session, table, columns, how)? {
+        let (held, files) = match Held::take(session, request, progress)? {
             Ok(held) => held,
             Err(reasons) => return Ok(Err(reasons)),
         };
@@ -109,7 +117,7 @@ impl Direct {
         }
         let mut spaces = Vec::with_capacity(files.len());
         for (cfg, file, path) in files {
-            match Space::open(&cfg, SpaceFile { file, path }, table, (columns, how.0))? {
+            match Space::open(&cfg, SpaceFile { file, path }, request)? {
                 Ok(space) => spaces.push(space),
                 Err(reason) => {
                     held.release()?;
@@ -119,8 +127,8 @@ impl Direct {
         }
         let mut parts = Vec::new();
         let leaves = spaces.iter().map(|space: &Space| space.leaves.len()).sum::<usize>();
-        let of_part = match how.0.format.is_typed() {
-            true => (leaves / how.0.threads.max(1)).clamp(READ_LEAVES, GROUP_LEAVES),
+        let of_part = match request.options.format.is_typed() {
+            true => (leaves / request.options.threads.max(1)).clamp(READ_LEAVES, GROUP_LEAVES),
             false => READ_LEAVES,
         };
         for (at, space) in spaces.iter().enumerate() {
@@ -186,8 +194,7 @@ impl Space {
     fn open(
         cfg: &[u8],
         file: SpaceFile,
-        table: &Table,
-        (columns, options): (&Columns, &ExportOptions),
+        Request { table, columns, options }: Request<'_>,
     ) -> Result<Result<Space, String>, Error> {
         let path = file.path.clone();
         let cfg = match Cfg::parse(cfg).and_then(|cfg| cfg.row_format().map(|_| cfg)) {
@@ -205,7 +212,7 @@ impl Space {
         };
         let corrupt = |error: ReadError| unreadable(&path, error);
         let pages = (bytes / PAGE_SIZE as u64) as u32;
-        let (records, layout) = match shapes(&file, (&cfg, clustered), pages) {
+        let (records, layout) = match shapes(&file, &cfg, clustered, pages) {
             Ok((_, Some(layout))) if !layout.fits_page() => {
                 return Ok(Err(LONG_DEFAULTS.to_owned()));
             }
@@ -272,7 +279,8 @@ fn counted_rows(session: &mut Session, files: &[Exported]) -> Result<Option<Stri
 /// How the records of a clustered index are read, and how those in the file differ from them.
 fn shapes(
     file: &SpaceFile,
-    (cfg, clustered): (&Cfg, &CfgIndex),
+    cfg: &Cfg,
+    clustered: &CfgIndex,
     pages: u32,
 ) -> Result<(LeafRecords, Option<OldLayout>), ReadError> {
     let records = match innodb::instant::is_altered(file, cfg)? {
@@ -330,7 +338,7 @@ impl Worker for Reader<'_> {
             read.map_err(|error| unreadable(&space.file.path, error))?;
             for (at, page_no) in pages.iter().enumerate() {
                 space.check(first + chunk * READ_LEAVES + at, &self.pages[at].0)?;
-                let leaf = (space, *page_no, at);
+                let leaf = Leaf { space, page_no: *page_no, at };
                 match &mut rewriter {
                     None => self.leaf(leaf, &mut finder, sink)?,
                     Some(rewriter) => self.altered_leaf(leaf, rewriter, &mut finder, sink)?,
@@ -351,19 +359,20 @@ impl Reader<'_> {
     /// Writes the rows of a leaf.
     fn leaf(
         &mut self,
-        (space, page_no, at): (&Space, u32, usize),
+        leaf: Leaf<'_>,
         finder: &mut FieldFinder,
         sink: &mut Sink,
     ) -> Result<(), Error> {
+        let Leaf { space, page_no, at } = leaf;
         let found = space.records.live(page_no, &self.pages[at].0, &mut self.records);
         found.map_err(|error| unreadable(&space.file.path, error))?;
-        self.records((space, page_no, at), finder, sink)
+        self.records(leaf, finder, sink)
     }
 
     /// Writes the rows of a leaf of a table that was altered instantly.
     fn altered_leaf(
         &mut self,
-        (space, page_no, at): (&Space, u32, usize),
+        Leaf { space, page_no, at }: Leaf<'_>,
         rewriter: &mut Rewriter<'_>,
         finder: &mut FieldFinder,
         sink: &mut Sink,
@@ -378,34 +387,34 @@ impl Reader<'_> {
             if is_end {
                 return Ok(());
             }
-            self.records((space, page_no, READ_LEAVES), finder, sink)?;
+            self.records(Leaf { space, page_no, at: READ_LEAVES }, finder, sink)?;
         }
     }
 
     /// Writes the rows of the records that were found on page `at`.
     fn records(
         &mut self,
-        (space, page_no, at): (&Space, u32, usize),
+        leaf: Leaf<'_>,
         finder: &mut FieldFinder,
         sink: &mut Sink,
     ) -> Result<(), Error> {
+        let Leaf { space, page_no, at } = leaf;
         let page = &self.pages[at].0;
         let path = &space.file.path;
         let Rows::Text(text) = &mut self.rows else {
-            return self.typed_leaf(space, page_no, at, finder, sink);
+            return self.typed_leaf(leaf, finder, sink);
         };
         for record in &self.records {
             let spans = finder.find(page, *record).map_err(|error| unreadable(path, error))?;
             text.begin_row();
             for (field, (span, decoder)) in spans.iter().zip(&self.decoders).enumerate() {
                 let written = match span.of(page) {
-                    Some(stored) if !span.is_external => text.stored(field, (decoder, stored)),
+                    Some(stored) if !span.is_external => text.stored(field, decoder, stored),
                     _ => Stored::Unknown,
                 };
                 let written = match written {
                     Stored::Unknown => {
-                        let value = (field, decoder, span);
-                        self.scratch.value((space, page), value, text)?
+                        self.scratch.value(space, page, field, decoder, span, text)?
                     }
                     written => written,
                 };
@@ -438,8 +447,11 @@ impl ValueBuffers {
     /// Writes a value of any kind, if it is one.
     fn value(
         &mut self,
-        (space, page): (&Space, &PageBytes),
-        (field, decoder, span): (usize, &Decoder, &FieldSpan),
+        space: &Space,
+        page: &PageBytes,
+        field: usize,
+        decoder: &Decoder,
+        span: &FieldSpan,
         out: &mut RowText<'_>,
     ) -> Result<Stored, Error> {
         let ValueBuffers { whole, text, values } = self;

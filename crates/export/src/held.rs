@@ -24,6 +24,7 @@ use values::decode::Decoder;
 use crate::columns::Columns;
 use crate::error::Error;
 use crate::options::{ExportOptions, UTC};
+use crate::request::Request;
 use crate::select::check_unaltered;
 
 /// Server errors of an account that lacks a right, and of a table that the server does not export.
@@ -52,9 +53,8 @@ impl Held {
     /// Errors of the inner result: each thing that is in the way, as a sentence.
     pub(crate) fn take(
         session: &mut Session,
-        table: &Table,
-        columns: &Columns,
-        (options, progress): (&ExportOptions, &dyn Progress),
+        Request { table, columns, options }: Request<'_>,
+        progress: &dyn Progress,
     ) -> Result<HeldFiles, Error> {
         let kind = Kind::ask(session)?;
         if !kind.has_files() {

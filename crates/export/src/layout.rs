@@ -196,11 +196,12 @@ impl Layout {
     pub(crate) fn stored(
         &self,
         field: usize,
-        value: (&Decoder, &[u8]),
+        decoder: &Decoder,
+        stored: &[u8],
         out: &mut Vec<u8>,
     ) -> Stored {
         match self {
-            Layout::Delimited(delimited) => delimited.stored(field, value, out),
+            Layout::Delimited(delimited) => delimited.stored(field, decoder, stored, out),
             Layout::Insert(_) | Layout::JsonLines(_) => Stored::Unknown,
         }
     }

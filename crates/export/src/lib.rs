@@ -37,6 +37,7 @@ mod places;
 mod progress;
 mod ranges;
 mod report;
+mod request;
 mod retention;
 mod select;
 pub mod store;
@@ -71,7 +72,8 @@ use crate::layout::{Kind, Layout};
 use crate::ordered::{Flow, Turns};
 use crate::output::{Finished, Output};
 use crate::progress::ExportProgress;
-use crate::select::Select;
+use crate::request::Request;
+use crate::select::{ReadBySelect, Select};
 use crate::text::Chunk;
 use crate::typed::Contents;
 
@@ -155,14 +157,18 @@ fn run(
     let table = catalog::read(&mut session, &options.table)?;
     let columns = Columns::new(&table, options.columns.as_deref())?;
     let mut notes = notes(&table, &columns, options);
-    let contents = contents(&mut session, (&table, &columns), options, &mut notes)?;
+    let request = Request { table: &table, columns: &columns, options };
+    let contents = contents(&mut session, request, &mut notes)?;
     let mut output = Output::open(options, contents.prelude())?.of_format(contents.typed());
     let server = session.version().text.clone();
 
-    let told = ExportProgress::new(progress);
-    let to = (&contents, &mut output, told);
+    let mut to = Destination {
+        contents: &contents,
+        output: &mut output,
+        told: ExportProgress::new(progress),
+    };
     let Read { path, why, rows, threads } =
-        read(&mut session, (&table, &columns), to, (options, places), &mut notes)?;
+        read(&mut session, request, &mut to, places, &mut notes)?;
     let Finished { files, bytes, file_bytes } = output.finish()?;
     let seconds = begun.elapsed().as_secs_f64();
     Ok(ExportReport {
@@ -188,13 +194,12 @@ fn run(
 /// The contents of the files, by the options.
 fn contents(
     session: &mut Session,
-    (table, columns): (&Table, &Columns),
-    options: &ExportOptions,
+    Request { table, columns, options }: Request<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Contents, Error> {
     if let Format::Columnar(kind) = options.format {
         let options = options.typed(kind)?;
-        return Ok(Contents::Typed(typed::format(session, (table, columns), options)?));
+        return Ok(Contents::Typed(typed::format(session, table, columns, options)?));
     }
     let mut layout =
         Layout::new(&options.format, &table.name, &columns.fields, &options.time_zone)?;
@@ -220,49 +225,54 @@ struct Read {
     threads: usize,
 }
 
+/// The destination of rows that are read.
+struct Destination<'d, 'o> {
+    contents: &'d Contents,
+    output: &'d mut Output<'o>,
+    told: ExportProgress<'d>,
+}
+
 /// Reads all rows, by the first way that is open, and writes them.
-fn read(
+fn read<'d>(
     session: &mut Session,
-    (table, columns): (&Table, &Columns),
-    (contents, output, mut told): (&Contents, &mut Output<'_>, ExportProgress<'_>),
-    (options, places): (&ExportOptions, Option<&dyn Places>),
+    request: Request<'d>,
+    to: &mut Destination<'d, '_>,
+    places: Option<&dyn Places>,
     notes: &mut Vec<String>,
 ) -> Result<Read, Error> {
+    let Request { table, columns, options } = request;
     let (reasons, is_busy) = match options.way {
         ExportPath::Select => (vec![format!("{} was requested", PATH.with("select"))], false),
-        ExportPath::Auto | ExportPath::Direct => {
-            let to = (contents, &mut *output, &mut told);
-            match read_file(session, (table, columns), to, options)? {
-                Ok(read) => return Ok(read),
-                Err(reasons) => reasons,
-            }
-        }
+        ExportPath::Auto | ExportPath::Direct => match read_file(session, request, to)? {
+            Ok(read) => return Ok(read),
+            Err(reasons) => reasons,
+        },
     };
-    let how = (options, told.progress, is_busy);
-    let (mut select, why) = selected(session, (table, columns), how, places, &reasons)?;
+    let how = ReadBySelect { progress: to.told.progress, is_busy };
+    let (mut select, why) = selected(session, request, how, places, &reasons)?;
     notes.append(&mut select.notes);
     let watched = select.servers.iter().map(|connect| options.interrupt.watch(connect));
     let _watchers: Vec<_> = watched.collect();
     let turns = select.turns;
-    let (workers, parts) = select.workers(table, columns, contents, options)?;
+    let (workers, parts) = select.workers(table, columns, to.contents, options)?;
     let threads = workers.len();
-    let write = |chunk: &mut Chunk| told.write(chunk, output);
+    let write = |chunk: &mut Chunk| to.told.write(chunk, to.output);
     let end = || options.interrupt.request(FAILURE);
     ordered::run(workers, Flow::new(parts, turns, options), write, end)?;
-    Ok(Read { path: "select", why, rows: told.rows, threads })
+    Ok(Read { path: "select", why, rows: to.told.rows, threads })
 }
 
 /// Reads the table's file where that can be.
 ///
 /// Errors of the inner result: why not, a sentence each, and whether others write to the table all the time.
-fn read_file(
+fn read_file<'d>(
     session: &mut Session,
-    (table, columns): (&Table, &Columns),
-    (contents, output, told): (&Contents, &mut Output<'_>, &mut ExportProgress<'_>),
-    options: &ExportOptions,
+    request: Request<'d>,
+    Destination { contents, output, told }: &mut Destination<'d, '_>,
 ) -> Result<Result<Read, (Vec<String>, bool)>, Error> {
+    let Request { table, columns, options } = request;
     let is_required = options.way == ExportPath::Direct;
-    let direct = match Direct::begin(session, table, columns, (options, told.progress)) {
+    let direct = match Direct::begin(session, request, told.progress) {
         Ok(Ok(direct)) => direct,
         Ok(Err(reasons)) if is_required => {
             return Err(Error::NotDirect { table: table.name.to_string(), reasons });
@@ -290,21 +300,21 @@ fn read_file(
 /// Rows by SELECT, from each place of the table if that can be; and why so.
 fn selected(
     session: &mut Session,
-    (table, columns): (&Table, &Columns),
-    how: (&ExportOptions, &dyn Progress, bool),
+    request: Request<'_>,
+    how: ReadBySelect<'_>,
     places: Option<&dyn Places>,
     reasons: &[String],
 ) -> Result<(Select, String), Error> {
-    let options = how.0;
+    let Request { table, columns, options } = request;
     select::check_condition(session, table, options)?;
     let why = format!("rows are read with SELECT: {}", reasons.join("; "));
     let Some(places) = places.filter(|places| places.claims(table)) else {
-        return Ok((Select::begin(session, table, columns, how)?, why));
+        return Ok((Select::begin(session, request, how)?, why));
     };
     Ok(match places.begin(session, table, options)? {
         PlacesRead::Each(readers, why) => (Select::of_places(readers, columns, options), why),
         PlacesRead::Through(why_through, note) => {
-            let mut select = Select::begin(session, table, columns, how)?;
+            let mut select = Select::begin(session, request, how)?;
             select.notes.push(note);
             (select, format!("{why}; {why_through}"))
         }

@@ -214,18 +214,17 @@ impl<'a> Output<'a> {
 
     /// Writes a chunk, which was compressed already, unless it has to be cut.
     pub(crate) fn write(&mut self, chunk: &Chunk) -> Result<(), Error> {
-        let whole = (chunk.bytes.as_slice(), chunk.rows);
         let is_packed = self.options.text_compression() != Compression::None;
         let packed = is_packed.then_some(chunk.packed.as_slice());
         if chunk.cuts.is_empty() {
-            return self.put(whole, packed);
+            return self.put(&chunk.bytes, chunk.rows, packed);
         }
         let (mut start, mut end, mut rows) = (0, 0, 0);
         for cut in &chunk.cuts {
             let bytes = (cut.end - start) as u64;
             if self.is_over(bytes, rows + cut.rows) {
                 if end > start {
-                    self.put((&chunk.bytes[start..end], rows), None)?;
+                    self.put(&chunk.bytes[start..end], rows, None)?;
                 }
                 self.end_part()?;
                 (start, rows) = (end, 0);
@@ -233,7 +232,7 @@ impl<'a> Output<'a> {
             (end, rows) = (cut.end, rows + cut.rows);
         }
         let is_whole = start == 0 && end == chunk.bytes.len();
-        self.put((&chunk.bytes[start..end], rows), packed.filter(|_| is_whole))
+        self.put(&chunk.bytes[start..end], rows, packed.filter(|_| is_whole))
     }
 
     /// True if the current file would become too long by so many bytes and rows.
@@ -249,7 +248,7 @@ impl<'a> Output<'a> {
     }
 
     /// Writes some rows, compressed before or here.
-    fn put(&mut self, (bytes, rows): (&[u8], u64), packed: Option<&[u8]>) -> Result<(), Error> {
+    fn put(&mut self, bytes: &[u8], rows: u64, packed: Option<&[u8]>) -> Result<(), Error> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -259,13 +258,13 @@ impl<'a> Output<'a> {
         };
         let written = match packed {
             Some(packed) => part.write(packed, bytes.len(), rows),
-            None => self.pack_into(&mut part, (bytes, rows)),
+            None => self.pack_into(&mut part, bytes, rows),
         };
         self.part = Some(part);
         written.map_err(|source| self.failed(source))
     }
 
-    fn pack_into(&mut self, part: &mut Part, (bytes, rows): (&[u8], u64)) -> io::Result<()> {
+    fn pack_into(&mut self, part: &mut Part, bytes: &[u8], rows: u64) -> io::Result<()> {
         let packed = self.packer.pack(bytes, &mut self.packed)?;
         part.write(packed, bytes.len(), rows)
     }
@@ -279,7 +278,7 @@ impl<'a> Output<'a> {
             return self.begin_typed(part, format);
         }
         if !self.prelude.is_empty()
-            && let Err(source) = self.pack_into(&mut part, (self.prelude, 0))
+            && let Err(source) = self.pack_into(&mut part, self.prelude, 0)
         {
             // So that what is there of it is removed.
             self.part = Some(part);

@@ -28,6 +28,7 @@ use crate::options::ExportOptions;
 use crate::ordered::{Sink, Turns, Worker};
 use crate::places::PlaceReader;
 use crate::ranges::{Ranges, data_bytes, ranges};
+use crate::request::Request;
 use crate::retention;
 use crate::text::{Chunk, RowText};
 use crate::typed::{Contents, Rows};
@@ -65,16 +66,24 @@ enum SelectedForm {
     Double,
 }
 
+/// How SELECT reads.
+#[derive(Clone, Copy)]
+pub(crate) struct ReadBySelect<'r> {
+    pub(crate) progress: &'r dyn Progress,
+    /// True if others write to the table all the time.
+    pub(crate) is_busy: bool,
+}
+
 impl Select {
     /// Begins the transactions that read.
     ///
     /// Errors: those of the server; a table that is locked by others for too long.
     pub(crate) fn begin(
         session: &mut Session,
-        table: &Table,
-        columns: &Columns,
-        (options, progress, is_busy): (&ExportOptions, &dyn Progress, bool),
+        request: Request<'_>,
+        how: ReadBySelect<'_>,
     ) -> Result<Select, Error> {
+        let Request { table, columns, options } = request;
         let mut notes = Vec::new();
         let ranges = match (&table.engine, options.threads) {
             (Engine::InnoDb, 2..) if !table.kind.is_view() => ranges(session, table, options)?,
@@ -95,8 +104,7 @@ impl Select {
         let mut sessions = Vec::new();
         let count = options.threads.min(conditions.len());
         if count > 1 {
-            let how = (options, progress, is_busy);
-            match several(session, table, count, (kind, how))? {
+            match several(session, request, count, kind, how)? {
                 Ok(begun) => sessions = begun,
                 Err(why) => {
                     notes.push(format!("one connection reads: {why}"));
@@ -168,9 +176,10 @@ impl Select {
 /// Errors of the inner result: why there are not several, as a part of a sentence.
 fn several(
     session: &mut Session,
-    table: &Table,
+    Request { table, options, .. }: Request<'_>,
     count: usize,
-    (kind, (options, progress, is_busy)): (EngineKind, (&ExportOptions, &dyn Progress, bool)),
+    kind: EngineKind,
+    ReadBySelect { progress, is_busy }: ReadBySelect<'_>,
 ) -> Result<Result<Vec<Session>, String>, Error> {
     if kind == EngineKind::TiDb {
         return match of_one_timestamp(session, count) {
@@ -188,7 +197,7 @@ fn several(
     }
     let begun = Instant::now();
     loop {
-        if let Err(why) = lock(session, table, (options, progress))? {
+        if let Err(why) = lock(session, table, options, progress)? {
             return Ok(Err(why));
         }
         let readers: Result<Vec<Session>, _> =
@@ -278,7 +287,8 @@ pub const DENIED: [u16; 4] = [1044, 1045, 1142, 1227];
 fn lock(
     session: &mut Session,
     table: &Table,
-    (options, progress): (&ExportOptions, &dyn Progress),
+    options: &ExportOptions,
+    progress: &dyn Progress,
 ) -> Result<Result<(), String>, Error> {
     let sql = format!("LOCK TABLES {} READ", table.name.quoted());
     let waiting = |text: &str| progress.waiting(text);

@@ -129,13 +129,13 @@ impl<'a> RowText<'a> {
 
     /// The same, of a value as it is stored.
     #[inline(always)]
-    pub(crate) fn stored(&mut self, field: usize, (decoder, stored): (&Decoder, &[u8])) -> Stored {
+    pub(crate) fn stored(&mut self, field: usize, decoder: &Decoder, stored: &[u8]) -> Stored {
         let out = &mut self.chunk.bytes;
         if self.memos.get(field).is_some_and(|memo| memo.push(stored, out)) {
             return Stored::Written;
         }
         let start = out.len();
-        let written = self.layout.stored(field, (decoder, stored), out);
+        let written = self.layout.stored(field, decoder, stored, out);
         if let Some(memo) = self.memos.get_mut(field) {
             memo.note(stored, (written == Stored::Written).then(|| &out[start..]));
         }

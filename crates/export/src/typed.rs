@@ -85,7 +85,8 @@ impl Rows<'_> {
 /// Errors: a build without it; columns that it has not.
 pub(crate) fn format(
     session: &mut Session,
-    (table, columns): (&Table, &Columns),
+    table: &Table,
+    columns: &Columns,
     options: WriteOptions,
 ) -> Result<TableFormat, Error> {
     let mut written = Vec::with_capacity(columns.places.len());

@@ -6,7 +6,7 @@ use innodb::ids::PAGE_SIZE;
 use innodb::page::PageBytes;
 use innodb::record::FieldSpan;
 
-use super::{Reader, Space, off_page, unreadable};
+use super::{Leaf, Reader, off_page, unreadable};
 use crate::error::Error;
 use crate::layout::Stored;
 use crate::ordered::Sink;
@@ -49,13 +49,11 @@ impl Reader<'_> {
     #[inline(never)]
     pub(super) fn typed_leaf(
         &mut self,
-        space: &Space,
-        page_no: u32,
-        at: usize,
+        leaf: Leaf<'_>,
         finder: &mut FieldFinder,
         sink: &mut Sink,
     ) -> Result<(), Error> {
-        let page = &self.pages[at].0;
+        let (space, page) = (leaf.space, &self.pages[leaf.at].0);
         self.spans.clear();
         let mut has_external = false;
         for record in &self.records {
@@ -71,7 +69,7 @@ impl Reader<'_> {
             // A leaf may have many values that are each as long as memory allows.
             let rows_max = if has_external { 1 } else { rows.encoder.rows_left().max(1) };
             let end = self.records.len().min(start + rows_max);
-            if self.typed_rows(space, (page_no, at), start * fields..end * fields)? {
+            if self.typed_rows(leaf, start * fields..end * fields)? {
                 let spare = sink.send(self.rows.take()?)?;
                 self.rows.reuse(spare);
             }
@@ -81,13 +79,8 @@ impl Reader<'_> {
     }
 
     /// Writes rows with these spans; true if the row group is full.
-    fn typed_rows(
-        &mut self,
-        space: &Space,
-        (page_no, at): (u32, usize),
-        spans: std::ops::Range<usize>,
-    ) -> Result<bool, Error> {
-        let page = &self.pages[at].0;
+    fn typed_rows(&mut self, leaf: Leaf<'_>, spans: std::ops::Range<usize>) -> Result<bool, Error> {
+        let (space, page) = (leaf.space, &self.pages[leaf.at].0);
         let Rows::Typed(rows) = &mut self.rows else { return Ok(false) };
         let (spans, fields) = (&self.spans[spans], self.columns.places.len());
         for field in 0..fields {
@@ -104,12 +97,7 @@ impl Reader<'_> {
                 }
             };
             if let Err((row, bad)) = written {
-                return Err(self.refused(
-                    (space, page_no),
-                    page,
-                    &spans[row * fields..],
-                    (field, bad),
-                ));
+                return Err(self.refused(leaf, &spans[row * fields..], field, bad));
             }
         }
         rows.end_rows(spans.len() / fields)
@@ -119,11 +107,12 @@ impl Reader<'_> {
     #[cold]
     fn refused(
         &self,
-        (space, page_no): (&Space, u32),
-        page: &PageBytes,
+        Leaf { space, page_no, at }: Leaf<'_>,
         row: &[CompactSpan],
-        (field, bad): (usize, BadCell),
+        field: usize,
+        bad: BadCell,
     ) -> Error {
+        let page = &self.pages[at].0;
         let Rows::Typed(rows) = &self.rows else { return Error::Abandoned };
         if bad == BadCell::NotStored {
             return self.unwritten(Stored::NoValue, field, &space.file.path, page_no);

@@ -160,7 +160,8 @@ impl Delimited {
     pub(crate) fn stored(
         &self,
         field: usize,
-        (decoder, stored): (&Decoder, &[u8]),
+        decoder: &Decoder,
+        stored: &[u8],
         out: &mut Vec<u8>,
     ) -> Stored {
         let start = out.len();
