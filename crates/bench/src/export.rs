@@ -81,7 +81,7 @@ pub fn run(options: &ExportOptions, say: &mut dyn FnMut(&str)) -> Result<ExportO
     let mut yard = Yard::new(&host, options, data_dir)?;
     say(&format!("{TABLE}: {} rows are loaded", file.rows));
     let checksum = yard.fill(&file)?;
-    let ways = yard.measure((file.rows, &checksum), say)?;
+    let ways = yard.measure(file.rows, &checksum, say)?;
     let outcome = ExportOutcome {
         head: Head::new(yard.session.version().to_string()),
         server_settings: host::settings(&mut yard.session)?,
@@ -154,7 +154,8 @@ impl<'a> Yard<'a> {
     /// Verifies and times all ways, by turns.
     fn measure(
         &mut self,
-        (rows, checksum): (u64, &str),
+        rows: u64,
+        checksum: &str,
         say: &mut dyn FnMut(&str),
     ) -> Result<Vec<WayOutcome>, Error> {
         let mut ways = ExportWay::chosen(&self.options.ways);
@@ -163,7 +164,7 @@ impl<'a> Yard<'a> {
         let mut outcomes = Vec::new();
         for way in &ways {
             say(&format!("{}: loading the export again", way.name()));
-            let (bytes, is_verified) = self.verify(*way, (rows, checksum))?;
+            let (bytes, is_verified) = self.verify(*way, rows, checksum)?;
             outcomes.push(WayOutcome { way: *way, bytes, is_verified, runs: Runs::default() });
         }
         for round in 0..self.options.repeat {
@@ -181,11 +182,7 @@ impl<'a> Yard<'a> {
 
     /// Loads what a way writes, if it is no statements, into a table that has to become equal. Gives the bytes,
     /// and whether it did.
-    fn verify(
-        &mut self,
-        way: ExportWay,
-        (rows, checksum): (u64, &str),
-    ) -> Result<(u64, bool), Error> {
+    fn verify(&mut self, way: ExportWay, rows: u64, checksum: &str) -> Result<(u64, bool), Error> {
         let path = self.path(way);
         self.write(way, &path)?;
         let bytes = fs::metadata(&path).map_err(Error::io("looking at", &path))?.len();
@@ -234,8 +231,8 @@ impl<'a> Yard<'a> {
             Some(threads) => vec!["--threads".into(), threads.to_string().into()],
             None => Vec::new(),
         };
-        let program = (self.options.host.program.as_path(), limits.as_slice());
-        let mut command = way.command((TABLE, path), program, &self.host.server);
+        let program = &self.options.host.program;
+        let mut command = way.command(TABLE, path, program, &limits, &self.host.server);
         command.stdin(Stdio::null()).stdout(to).stderr(Stdio::piped());
         let name = command.get_program().to_string_lossy().into_owned();
         let failed = |said: String| Error::Program { name: name.clone(), said };

@@ -226,7 +226,7 @@ impl Benchmark<'_> {
             let mut case = Case { version, pool, pool_bytes, rows, table_bytes, runs };
             for (step, way, buffering) in self.ways() {
                 say(&format!("{version}, {}: {}", pool.name(), line(step, way, buffering)));
-                if let Some(run) = self.measure(pool_bytes, (step, way, buffering))? {
+                if let Some(run) = self.measure(pool_bytes, step, way, buffering)? {
                     say(&format!(
                         "{version}, {}: {:.0} rows/s",
                         pool.name(),
@@ -270,9 +270,8 @@ impl Benchmark<'_> {
         let options = InsertOptions { seconds_max: f64::MAX, ..self.options.clone() };
         let field = Field { yard: self.yard, options: &options, version: self.version, pool_bytes };
         field.put_empty_aside()?;
-        let step = (Step::First, InsertWay::LoadData, Buffering::None);
-        let mut session = field.start(step.0, step.2)?;
-        field.run(&mut session, step)?;
+        let mut session = field.start(Step::First, Buffering::None)?;
+        field.run(&mut session, Step::First, InsertWay::LoadData, Buffering::None)?;
         outcome.head.server_version = session.version().to_string();
         outcome.server_settings = host::settings(&mut session)?;
         let table_bytes = self.yard.table_bytes()?;
@@ -298,16 +297,18 @@ impl Benchmark<'_> {
     fn measure(
         &mut self,
         pool_bytes: u64,
-        step: (Step, InsertWay, Buffering),
+        step: Step,
+        way: InsertWay,
+        buffering: Buffering,
     ) -> Result<Option<Run>, Error> {
         let (yard, options, version) = (self.yard, self.options, self.version);
         let field = Field { yard, options, version, pool_bytes };
-        let mut session = field.start(step.0, step.2)?;
-        if step.2 == Buffering::All && !has_change_buffer(&mut session)? {
+        let mut session = field.start(step, buffering)?;
+        if buffering == Buffering::All && !has_change_buffer(&mut session)? {
             yard.discard(session)?;
             return Ok(None);
         }
-        let run = field.run(&mut session, step)?;
+        let run = field.run(&mut session, step, way, buffering)?;
         self.check(&mut session, &run)?;
         yard.discard(session)?;
         Ok(Some(run))

@@ -15,7 +15,7 @@ pub(crate) const NORMAL: f64 = 12.5;
 pub(crate) const SMALL: f64 = 11.0;
 
 /// A page of this height, with its title and what was measured where.
-pub(crate) fn page(height: f64, (title, heading): (&str, &str), what: &str, head: &Head) -> Svg {
+pub(crate) fn page(height: f64, title: &str, heading: &str, what: &str, head: &Head) -> Svg {
     let mut svg = Svg::new(WIDTH, height, title);
     svg.heading((MARGIN, 38.0), 18.0, heading);
     let host = format!("{what}server {}; {}", head.server_version, head.machine.line());
@@ -41,15 +41,15 @@ impl Plot {
 
     /// A number below the plot.
     pub(crate) fn number(&self, svg: &mut Svg, x: f64, number: &str) {
-        self.below(svg, (x, 18.0), number);
+        self.below(svg, x, 18.0, number);
     }
 
     /// The meaning of the numbers below the plot.
     pub(crate) fn axis(&self, svg: &mut Svg, words: &str) {
-        self.below(svg, (self.x + self.width / 2.0, 36.0), words);
+        self.below(svg, self.x + self.width / 2.0, 36.0, words);
     }
 
-    fn below(&self, svg: &mut Svg, (x, y): (f64, f64), words: &str) {
+    fn below(&self, svg: &mut Svg, x: f64, y: f64, words: &str) {
         svg.words((x, self.y + self.height + y), Anchor::Middle, SMALL, Ink::Muted, words);
     }
 }

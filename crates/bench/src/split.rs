@@ -157,8 +157,8 @@ impl Bench<'_> {
             SplitWay::Staging => ways::staging(self.session, self.path, self.has_bad),
             SplitWay::Script => {
                 let connect = &self.host.server.connect;
-                let input = (self.path, rejects_max);
-                *client = ways::script(&self.options.python, folder, connect, input)?;
+                let (python, path) = (&self.options.python, self.path);
+                *client = ways::script(python, folder, connect, path, rejects_max)?;
                 Ok(())
             }
             SplitWay::Inrush => {

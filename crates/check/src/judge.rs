@@ -57,8 +57,8 @@ impl<'a> Judge<'a> {
         let Rules { columns, fields_per_row, fields_needed, .. } = self.rules;
         if !row.has_fields_for(*fields_needed, *fields_per_row) {
             let fields = columns.iter().map(|bound| bound.input.field());
-            let right = (*fields_needed, *fields_per_row);
-            return told(RowFault::field_count(row, right, fields));
+            let (needed, expected) = (*fields_needed, *fields_per_row);
+            return told(RowFault::field_count(row, needed, expected, fields));
         }
         for (at, (bound, converter)) in columns.iter().zip(&mut self.converters).enumerate() {
             let Some(field) = bound.input.field() else { continue };

@@ -83,7 +83,7 @@ impl Adopted {
         let work = |buffers: &mut DigestBuffers, first: PageNo, run: &mut [AlignedPage]| {
             let mut pages = (first.0..).zip(run.iter());
             let taken = pages.try_for_each(|(page_no, page)| {
-                self.digester.take(index, (PageNo(page_no), &page.0), buffers)
+                self.digester.take(index, PageNo(page_no), &page.0, buffers)
             });
             taken.map_err(|error| unreadable(file, error))
         };

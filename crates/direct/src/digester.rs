@@ -39,7 +39,8 @@ impl Digester {
     pub(crate) fn take(
         &self,
         index: IndexId,
-        (page_no, page): (PageNo, &PageBytes),
+        page_no: PageNo,
+        page: &PageBytes,
         scratch: &mut DigestBuffers,
     ) -> Result<(), ReadError> {
         let DigestBuffers { digest, records, spans, encoded } = scratch;

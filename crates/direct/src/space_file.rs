@@ -54,7 +54,7 @@ pub(crate) struct SpaceFile {
 impl SpaceFile {
     /// An open, empty file, of which `cached_bytes_max` bytes may stay in the page cache.
     pub(crate) fn new(file: File, path: PathBuf, cached_bytes_max: u64) -> SpaceFile {
-        SpaceFile::beside(file, path, (cached_bytes_max, Arc::default()))
+        SpaceFile::beside(file, path, cached_bytes_max, Arc::default())
     }
 
     /// An open file whose pages are written in place, around the page cache: that takes no room.
@@ -67,7 +67,8 @@ impl SpaceFile {
     pub(crate) fn beside(
         file: File,
         path: PathBuf,
-        (cached_bytes_max, all_bytes): (u64, Arc<AtomicU64>),
+        cached_bytes_max: u64,
+        all_bytes: Arc<AtomicU64>,
     ) -> SpaceFile {
         let around_cache = file.open_around_cache().ok();
         let kept_bytes = free_bytes(folder_of(&path)).map_or(0, kept_bytes);

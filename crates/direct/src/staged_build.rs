@@ -69,7 +69,7 @@ impl StagedBuild {
         collations: &HashMap<u32, Arc<Collation>>,
     ) -> Result<(Vec<Space>, Vec<AtBuilt>), Error> {
         let StagedBuild { ibd, cfg, at, files, .. } = self;
-        let cached = (cached_bytes_max, Arc::default());
+        let all_bytes = Arc::default();
         let mut first = Some(at);
         let (mut spaces, mut built) = (Vec::new(), Vec::new());
         for number in 0..files {
@@ -77,7 +77,8 @@ impl StagedBuild {
                 Some(at) => direct.discarded(at)?.create_build_file()?,
                 None => direct.begin_part(number)?,
             };
-            let file = SpaceFile::beside(file, building.path(), cached.clone());
+            let file =
+                SpaceFile::beside(file, building.path(), cached_bytes_max, Arc::clone(&all_bytes));
             let early = verify::early(&ibd, &cfg, collations)?;
             spaces.push(Space { template: Template::parse(&ibd, &cfg)?, file, early });
             built.push(building.rest());

@@ -209,9 +209,9 @@ impl<'a> Digesting<'a> {
         scratch: &mut DigestBuffers,
     ) {
         for (page_no, (page, summary)) in (first.0..).zip(pages.iter().zip(summaries)) {
-            let page = (PageNo(page_no), &page.0);
             let is_used = matches!(summary.kind, PageKind::Index | PageKind::OffPage);
-            if is_used && self.digester.take(self.index, page, scratch).is_err() {
+            let page_no = PageNo(page_no);
+            if is_used && self.digester.take(self.index, page_no, &page.0, scratch).is_err() {
                 *self.digest.lock() = None;
             }
         }

@@ -64,6 +64,13 @@ impl Series {
     }
 }
 
+/// InnoDB's values are `increment` apart, from `offset` on.
+#[derive(Clone, Copy, Debug)]
+struct TableStep {
+    increment: u64,
+    offset: u64,
+}
+
 /// Counts the rows of one load, in input order.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter {
@@ -77,7 +84,7 @@ pub struct Counter {
     /// First value InnoDB has not given to the statement; 0 before it gave any.
     reserved_until: u64,
     /// Step and offset InnoDB goes by, which are those of its last chunk.
-    table_step: (u64, u64),
+    table_step: TableStep,
     /// The statement's cursor, and the end of its chunk.
     next: u64,
     chunk_end: u64,
@@ -95,7 +102,7 @@ impl Counter {
             counted_max,
             value_max,
             reserved_until: 0,
-            table_step: (1, 0),
+            table_step: TableStep { increment: 1, offset: 0 },
             next: 0,
             chunk_end: 0,
             chunks: 0,
@@ -172,13 +179,13 @@ impl Counter {
             self.reserved_until = 0;
         } else {
             size = self.chunk_left;
-            let until = self.table_after(value, size, (increment, offset));
+            let until = self.table_after(value, size, TableStep { increment, offset });
             if self.series.reserves {
                 self.reserved_until = until;
                 self.table_next = self.table_next.max(until);
             }
         }
-        self.table_step = (increment, offset);
+        self.table_step = TableStep { increment, offset };
         if first == u64::MAX {
             return None;
         }
@@ -196,14 +203,15 @@ impl Counter {
     }
 
     /// InnoDB's own arithmetic: `count` steps behind `value`.
-    fn table_after(&self, value: u64, count: u64, (step, offset): (u64, u64)) -> u64 {
+    fn table_after(&self, value: u64, count: u64, step: TableStep) -> u64 {
+        let TableStep { increment, offset } = step;
         if value > self.counted_max {
             return u64::MAX;
         }
         let distance = value.abs_diff(offset);
-        let after = u128::from(distance - distance % step)
+        let after = u128::from(distance - distance % increment)
             + u128::from(offset)
-            + u128::from(count) * u128::from(step);
+            + u128::from(count) * u128::from(increment);
         u64::try_from(after).unwrap_or(u64::MAX)
     }
 }

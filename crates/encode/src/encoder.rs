@@ -226,8 +226,8 @@ impl<'a> Encoder<'a> {
         let binding = self.binding;
         if !row.has_fields_for(binding.fields_needed, binding.fields_per_row) {
             let fields = binding.columns.iter().map(|column| column.input.field());
-            let right = (binding.fields_needed, binding.fields_per_row);
-            return Err(RowFault::field_count(row, right, fields));
+            let (needed, expected) = (binding.fields_needed, binding.fields_per_row);
+            return Err(RowFault::field_count(row, needed, expected, fields));
         }
         self.convert_aside(binding, row, numbers)?;
         self.clustered.begin();

@@ -24,7 +24,8 @@ impl RowFault {
     #[cold]
     pub fn field_count<R: Row>(
         row: R,
-        (needed, expected): (usize, usize),
+        needed: usize,
+        expected: usize,
         mut fields: impl Iterator<Item = Option<usize>>,
     ) -> RowFault {
         if let Some(broken) = row.broken() {

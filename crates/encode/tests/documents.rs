@@ -206,7 +206,7 @@ fn documents(ibd: &Vec<u8>, cfg: &Cfg) -> BTreeMap<u32, Vec<u8>> {
         if record.fields[doc].is_external {
             let reference = BlobReference::at_end(&document).unwrap();
             document.truncate(document.len() - size_of::<BlobReference>());
-            values.read((SpaceFormat::MySql, ibd), &reference, &mut document).unwrap();
+            values.read(SpaceFormat::MySql, ibd, &reference, &mut document).unwrap();
         }
         documents.insert(id, document);
     }

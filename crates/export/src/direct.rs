@@ -287,7 +287,7 @@ fn shapes(
         false => LeafRecords::described(cfg, clustered)?,
         true => LeafRecords::rewritten(cfg, clustered)?,
     };
-    let layout = OldLayout::read(file, cfg, (cfg, records.shape()), pages)?;
+    let layout = OldLayout::read(file, cfg, cfg, records.shape(), pages)?;
     Ok((records, layout))
 }
 
@@ -380,9 +380,8 @@ impl Reader<'_> {
         rewriter.begin();
         loop {
             let (leaves, rewritten) = self.pages.split_at_mut(READ_LEAVES);
-            let leaf = (page_no, &leaves[at].0);
             let is_end = !rewriter
-                .advance(leaf, &mut rewritten[0].0, &mut self.records)
+                .advance(page_no, &leaves[at].0, &mut rewritten[0].0, &mut self.records)
                 .map_err(|error| unreadable(&space.file.path, error))?;
             if is_end {
                 return Ok(());
@@ -493,7 +492,7 @@ fn off_page(
         detail: "an off-page value has no reference".to_owned(),
     })?;
     whole.extend_from_slice(&local[..local.len() - REFERENCE]);
-    let read = values.read((*format, file), &reference, whole);
+    let read = values.read(*format, file, &reference, whole);
     read.map_err(|error| unreadable(&file.path, error))
 }
 

@@ -339,7 +339,7 @@ impl<'a> Output<'a> {
             finished.map_err(Error::io("writing", &path))?;
         } else if part.is_empty() {
             // A compressed file without a byte is none.
-            self.pack_into(&mut part, (b"", 0)).map_err(Error::io("writing", &path))?;
+            self.pack_into(&mut part, b"", 0).map_err(Error::io("writing", &path))?;
         }
         let (file_bytes, object) = part.finish().map_err(Error::io("writing", &path))?;
         if let Some(whole) = self.whole.last_mut() {

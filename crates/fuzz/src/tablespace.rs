@@ -59,7 +59,7 @@ pub(crate) fn run(bytes: &[u8]) {
                     Ok(Some(record)) => {
                         check(&record, shape.fields.len());
                         if nth < VALUE_RECORDS_MAX {
-                            read_values(&record, (format, &file), &mut values);
+                            read_values(&record, format, &file, &mut values);
                         }
                     }
                     _ => break,
@@ -77,11 +77,7 @@ fn check(record: &Record<'_>, fields: usize) {
 }
 
 /// Off-page values are as long as their references say, or an error.
-fn read_values(
-    record: &Record<'_>,
-    (format, file): (SpaceFormat, &Vec<u8>),
-    values: &mut ValueReader,
-) {
+fn read_values(record: &Record<'_>, format: SpaceFormat, file: &Vec<u8>, values: &mut ValueReader) {
     let mut value = Vec::new();
     for (at, _) in record.fields.iter().enumerate().filter(|(_, span)| span.is_external) {
         let reference = record.field(at).and_then(BlobReference::at_end);
@@ -89,7 +85,7 @@ fn read_values(
             continue;
         };
         value.clear();
-        if values.read((format, file), &reference, &mut value).is_ok() {
+        if values.read(format, file, &reference, &mut value).is_ok() {
             assert_eq!(value.len(), reference.bytes());
         }
     }

@@ -63,7 +63,8 @@ impl<'a> Rewriter<'a> {
     /// Errors: records that leave their page; one that is too long with the columns that were added.
     pub fn advance(
         &mut self,
-        (page_no, leaf): (u32, &PageBytes),
+        page_no: u32,
+        leaf: &PageBytes,
         page: &mut PageBytes,
         out: &mut Vec<LiveRecord>,
     ) -> Result<bool, ReadError> {
@@ -86,7 +87,7 @@ impl<'a> Rewriter<'a> {
             }
             let info = leaf[origin - RECORD_HEADER];
             if info & (DELETED | MIN_RECORD) == 0 {
-                let has_external = self.write((page_no, leaf), origin)?;
+                let has_external = self.write(page_no, leaf, origin)?;
                 let record = self.writer.finish();
                 if record.bytes.len() > self.bytes_max {
                     let expected = "a record that fits a page with the columns that were added";
@@ -107,11 +108,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Writes one record; whether a value of it goes on off page.
-    fn write(
-        &mut self,
-        (page_no, leaf): (u32, &PageBytes),
-        origin: usize,
-    ) -> Result<bool, ReadError> {
+    fn write(&mut self, page_no: u32, leaf: &PageBytes, origin: usize) -> Result<bool, ReadError> {
         if !self.layout.spans(leaf, origin, &mut self.spans) {
             let expected = "fields on the page";
             return Err(corrupt(page_no, origin, "record", origin as u64, expected));

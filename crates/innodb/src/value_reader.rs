@@ -57,11 +57,12 @@ impl ValueReader {
     /// not together as long as the value.
     pub fn read(
         &mut self,
-        (format, source): (SpaceFormat, &dyn PageSource),
+        format: SpaceFormat,
+        source: &dyn PageSource,
         reference: &BlobReference,
         out: &mut Vec<u8>,
     ) -> Result<(), ReadError> {
-        self.begin((format, source), reference)?;
+        self.begin(format, source, reference)?;
         while let Some(part) = self.advance(source)? {
             out.extend_from_slice(part);
         }
@@ -71,7 +72,8 @@ impl ValueReader {
     /// Begins a value.
     pub(crate) fn begin(
         &mut self,
-        (format, source): (SpaceFormat, &dyn PageSource),
+        format: SpaceFormat,
+        source: &dyn PageSource,
         reference: &BlobReference,
     ) -> Result<(), ReadError> {
         self.format = format;
@@ -156,7 +158,7 @@ impl BlobPages {
         full: &mut impl FnMut(&BlobPages) -> Result<bool, E>,
     ) -> Result<BlobReference, E> {
         let mut values = ValueReader::unchecked();
-        values.begin((self.format(), source), old)?;
+        values.begin(self.format(), source, old)?;
         let (mut left, mut part) = (old.bytes(), Vec::with_capacity(2 * BLOB_BYTES_MAX));
         let first = page_nos.next().unwrap_or(FIL_NULL);
         let mut page_no = first;

@@ -31,23 +31,25 @@ fn shape() -> (Cfg, RecordShape) {
 
 /// All rows of MariaDB's file, by name of their columns.
 fn rows(file: &[u8]) -> Result<Vec<Vec<(String, Field)>>, ReadError> {
-    rows_of(file, &Cfg::parse(OLD).unwrap(), shape())
+    let (new, shape) = shape();
+    rows_of(file, &Cfg::parse(OLD).unwrap(), new, shape)
 }
 
 /// All rows of MySQL's file.
 fn mysql_rows(file: &[u8], old: &Cfg) -> Result<Vec<Vec<(String, Field)>>, ReadError> {
     let shape = RecordShape::new_rows(old, &old.indexes[0])?;
-    rows_of(file, old, (old.clone(), shape))
+    rows_of(file, old, old.clone(), shape)
 }
 
 fn rows_of(
     file: &[u8],
     old: &Cfg,
-    (new, shape): (Cfg, RecordShape),
+    new: Cfg,
+    shape: RecordShape,
 ) -> Result<Vec<Vec<(String, Field)>>, ReadError> {
     let pages = (file.len() / PAGE_SIZE) as u32;
     let source = &file;
-    let Some(layout) = OldLayout::read(source, old, (&new, &shape), pages)? else {
+    let Some(layout) = OldLayout::read(source, old, &new, &shape, pages)? else {
         return Ok(Vec::new());
     };
     let root = PageNo(old.indexes[0].root);
@@ -60,7 +62,7 @@ fn rows_of(
     while let Some(leaf) = pointers.advance()?.map(|pointer| pointer.leaf) {
         read_leaves(source, &[leaf], &mut read, &mut order)?;
         rewriter.begin();
-        while rewriter.advance((leaf, &read[0].0), &mut page.0, &mut live)? {
+        while rewriter.advance(leaf, &read[0].0, &mut page.0, &mut live)? {
             for record in &live {
                 let bytes = record.bytes(&page.0);
                 shape.spans(bytes, record.origin(), &mut spans)?;

@@ -75,7 +75,7 @@ impl Exported {
                 let field = record.field(at).unwrap();
                 let reference = BlobReference::at_end(field).unwrap();
                 let mut value = field[..span.len - size_of::<BlobReference>()].to_vec();
-                reader.read((FORMAT, &self.ibd), &reference, &mut value).unwrap();
+                reader.read(FORMAT, &self.ibd, &reference, &mut value).unwrap();
                 values.push(value);
             }
         });

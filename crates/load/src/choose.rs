@@ -139,8 +139,8 @@ impl Comparison {
         };
         let weigh = |old: &Old, scope: &Scope| {
             let built = plain.in_partitions(scope.partitions(), speeds);
-            let by = (by, sending(facts, options));
-            let bare = plain.sent(input.bytes.unwrap_or(0), 1, costs.memory, by, speeds);
+            let (bytes, method) = (input.bytes.unwrap_or(0), sending(facts, options));
+            let bare = plain.sent(bytes, 1, costs.memory, by, method, speeds);
             let ways = Ways { built: &built, sent: &sent, bare: &bare, stamps: facts.stamps };
             AppendTimes::of(old, scope, &ways, &options.rows, costs.memory.threads, speeds)
         };
@@ -171,8 +171,8 @@ impl Comparison {
         costs: &Costs<'_>,
     ) -> Option<Estimate> {
         let bytes = facts.input.as_ref().and_then(|input| input.bytes).unwrap_or(0);
-        let by = (path, sending(facts, options));
-        self.plain.map(|plain| plain.sent(bytes, facts.indexes, costs.memory, by, costs.speeds))
+        let (method, Costs { memory, speeds, .. }) = (sending(facts, options), costs);
+        self.plain.map(|plain| plain.sent(bytes, facts.indexes, memory, path, method, speeds))
     }
 
     /// Why rows are not to be built: sending them is faster, or others would wait too long.

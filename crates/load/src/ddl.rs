@@ -173,7 +173,7 @@ fn make(
     let database = identifier::quote_name(&first.database);
     let wait = Duration::from_secs(u64::from(first.server.lock_wait_seconds));
     let told = Some(told.clone());
-    let is_new = within(session, (&missing[0].0, wait), told.clone(), |session| {
+    let is_new = within(session, &missing[0].0, wait, told.clone(), |session| {
         create_database(session, &database)
     });
     let is_new = is_new.map_err(|error| refused(&names[0], error))?;
@@ -184,8 +184,7 @@ fn make(
         used.map_err(|error| refused(&names[0], error))?;
         for ((name, options), statement) in missing.iter().zip(statements) {
             options.interrupt.check()?;
-            let done =
-                within(session, (name, wait), told.clone(), |session| session.exec(statement));
+            let done = within(session, name, wait, told.clone(), |session| session.exec(statement));
             match done {
                 Ok(_) => made.tables.push(name.clone()),
                 // Another load has created it meanwhile.

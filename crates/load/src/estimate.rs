@@ -181,7 +181,8 @@ impl Estimate {
         input_bytes: u64,
         indexes: usize,
         memory: &Memory,
-        (path, method): (LoadPath, Method),
+        path: LoadPath,
+        method: Method,
         speeds: &Speeds,
     ) -> Estimate {
         let input = input_bytes as f64;

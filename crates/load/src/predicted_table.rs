@@ -30,7 +30,12 @@ pub(crate) fn table(name: &TableName, statement: &str) -> Option<Table> {
         auto_increment: None,
         columns: outline.columns.iter().map(column).collect(),
         period: None,
-        indexes: outline.indexes.iter().enumerate().map(index).collect(),
+        indexes: outline
+            .indexes
+            .iter()
+            .enumerate()
+            .map(|(number, outlined)| index(number, outlined))
+            .collect(),
         foreign_keys: Vec::new(),
         references: Vec::new(),
         triggers: Vec::new(),
@@ -72,8 +77,8 @@ pub(crate) fn estimate(
     Ok(Some(match path {
         LoadPath::Auto | LoadPath::Direct => direct,
         LoadPath::Stream | LoadPath::Insert | LoadPath::Import => {
-            let by = (path, Method::Stage);
-            direct.sent(seen.input_bytes, table.indexes.len(), memory, by, &speeds)
+            let indexes = table.indexes.len();
+            direct.sent(seen.input_bytes, indexes, memory, path, Method::Stage, &speeds)
         }
     }))
 }
@@ -112,7 +117,7 @@ fn column(outlined: &OutlinedColumn) -> Column {
     Column { nullable: !outlined.is_not_null, ..Column::new(name, sql_type(outlined)) }
 }
 
-fn index((number, outlined): (usize, &OutlinedIndex)) -> Index {
+fn index(number: usize, outlined: &OutlinedIndex) -> Index {
     let name = if outlined.is_primary { "PRIMARY".to_owned() } else { format!("index {number}") };
     let part = |name: &Vec<u8>| IndexColumn {
         name: String::from_utf8_lossy(name).into_owned(),

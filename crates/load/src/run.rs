@@ -190,9 +190,9 @@ fn run(
             let _ = pool::catch(|| {
                 // Of partitions with rows that were there the report does not say how many.
                 if !method.merges() || report.partitions == 0 {
-                    let path = chosen.path;
-                    let of_server = (&*options.state_dir, target.session.version().flavor);
-                    Speeds::remember(of_server, path, Some(method), &report, indexes);
+                    let (state_dir, flavor) = (&options.state_dir, target.session.version().flavor);
+                    let (path, method) = (chosen.path, Some(method));
+                    Speeds::remember(state_dir, flavor, path, method, &report, indexes);
                 }
             });
             Ok(report)

@@ -169,9 +169,8 @@ fn load_all_of(
         };
         let tolerates = of.is_some() && first.rows.rejects_max > 0;
         let loaded = shared.and_then(|(tables, held)| {
-            let told = (&told_by, &*told);
             let apart = &mut apart;
-            let loaded = load_all(connect, &tables, held, told, apart, &mut *steps, progress);
+            let loaded = load_all(connect, &tables, held, &told_by, apart, &mut *steps, progress);
             loaded.map_err(|error| match of {
                 Some(_) if tolerates => refused_line(error),
                 Some(_) => error,
@@ -288,12 +287,12 @@ fn load_all(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
     held: Option<inspection::Held>,
-    (told_by, told): (&Sender<String>, &str),
+    told_by: &Sender<String>,
     apart: &mut Vec<usize>,
     steps: &mut Steps<'_>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
-    let interrupt = tables[0].interrupt.clone();
+    let (interrupt, told) = (tables[0].interrupt.clone(), &*steps.target().to_owned());
     let inspected =
         steps.step(Stage::Inspect, || inspection::inspect(connect, tables, held, told_by, told))?;
     let (mut inspected, settled) = match inspected {

@@ -136,7 +136,8 @@ impl Speeds {
     /// Remembers a load by this method, unless others ran beside it. Failures to write are ignored:
     /// an estimate is then as good as before.
     pub(crate) fn remember(
-        (state_dir, flavor): (&Path, Flavor),
+        state_dir: &Path,
+        flavor: Flavor,
         path: LoadPath,
         method: Option<Method>,
         report: &Report,
@@ -260,7 +261,7 @@ mod tests {
         let state = folder.path().join("state");
         assert_eq!(Speeds::of(&state, MARIADB), Speeds::before_any(MARIADB));
         let (direct, build) = (LoadPath::Direct, Some(Method::Build));
-        Speeds::remember((&state, MARIADB), direct, build, &report(1 << 10, 1.0), 1);
+        Speeds::remember(&state, MARIADB, direct, build, &report(1 << 10, 1.0), 1);
         let small = Speeds::of(&state, MARIADB);
         assert_eq!(
             Speeds { fixed: Overhead::default(), ..small },
@@ -268,13 +269,13 @@ mod tests {
             "too small"
         );
         assert!((small.fixed.seconds(Method::Build) - 1.0).abs() < 0.01, "but for the import");
-        Speeds::remember((&state, MARIADB), direct, build, &report(100_000_000, 1.0), 1);
+        Speeds::remember(&state, MARIADB, direct, build, &report(100_000_000, 1.0), 1);
         let first = Speeds::of(&state, MARIADB);
         assert_eq!((first.loads, first.build, first.verify, first.import), (1, 50e6, 100e6, 200e6));
         assert_eq!(first.stream, Speeds::before_any(MARIADB).stream, "none was sent");
-        Speeds::remember((&state, MARIADB), direct, build, &report(200_000_000, 1.0), 1);
+        Speeds::remember(&state, MARIADB, direct, build, &report(200_000_000, 1.0), 1);
         assert!((Speeds::of(&state, MARIADB).import - 260e6).abs() < 1.0, "a moving average");
-        Speeds::remember((&state, MARIADB), LoadPath::Insert, None, &report(100_000_000, 4.0), 1);
+        Speeds::remember(&state, MARIADB, LoadPath::Insert, None, &report(100_000_000, 4.0), 1);
         assert!(Speeds::of(&state, MARIADB).insert < Speeds::before_any(MARIADB).insert);
         assert_eq!(fs::read_dir(&state).unwrap().count(), 1, "nothing else stays there");
         let of_others = Speeds::before_any(Flavor::MySql);
@@ -302,7 +303,7 @@ mod tests {
         let time = |stage: Stage, seconds| StageTime { name: stage.name(), seconds };
         let stages = vec![time(Stage::Staging, 9.0), time(Stage::Import, 0.5)];
         let few = Report { partitions: 10, stages, ..report(1 << 10, 1.0) };
-        Speeds::remember((&state, MARIADB), LoadPath::Direct, Some(Method::Build), &few, 1);
+        Speeds::remember(&state, MARIADB, LoadPath::Direct, Some(Method::Build), &few, 1);
         let known = Speeds::of(&state, MARIADB);
         assert!((known.of_exchanging(100, 0) - 5.0).abs() < 0.01, "{known:?}");
         assert_eq!(Speeds { partition_seconds: None, ..known }, unknown, "and nothing else");

@@ -142,7 +142,8 @@ fn pair(
     server: &Server,
     db: &mut Db,
     zone: &Zone,
-    (name, of): (&str, &ArrayRef),
+    name: &str,
+    of: &ArrayRef,
     sql_type: &str,
 ) -> Result<&'static str, String> {
     let path = server.folder(&db.name).join("v.parquet");
@@ -274,7 +275,7 @@ fn values_are_stored_exactly_or_refused() {
     let (mut failed, mut exact) = (Vec::new(), 0);
     for (of, column) in &pairs {
         let ((name, array), sql_type) = (&arrays[*of], COLUMNS[*column]);
-        match pair(&server, &mut db, &zone, (name, array), sql_type) {
+        match pair(&server, &mut db, &zone, name, array, sql_type) {
             Ok(outcome) => exact += usize::from(outcome == "exact"),
             Err(problem) => failed.push(format!("{name} -> {sql_type}: {problem}")),
         }

@@ -229,8 +229,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             self.is_new_database = !self.has_database(into)?;
             let sql = format!("CREATE DATABASE IF NOT EXISTS {name}");
             let wait = Duration::from_secs(u64::from(self.shared.options.lock_wait_seconds));
-            let within = (&TableName::new(into, "*"), wait);
-            waiting::within(&mut self.sessions.own, within, None, |own| own.exec(&sql))?;
+            let (all, own) = (TableName::new(into, "*"), &mut self.sessions.own);
+            waiting::within(own, &all, wait, None, |own| own.exec(&sql))?;
             self.sessions.dump.exec(&format!("USE {name}"))?;
         }
         for part in &dump.parts {

@@ -356,8 +356,8 @@ impl<'a> Writer<'a> {
         let columns = self.columns;
         if CHECK && !row.has_fields_for(columns.fields_needed, columns.fields_per_row) {
             let fields = columns.columns.iter().map(|column| column.origin.field());
-            let right = (columns.fields_needed, columns.fields_per_row);
-            return Err(RowFault::field_count(row, right, fields));
+            let (needed, expected) = (columns.fields_needed, columns.fields_per_row);
+            return Err(RowFault::field_count(row, needed, expected, fields));
         }
         if WRITE && form == Form::Tuples {
             out.push(b'(');

@@ -269,7 +269,8 @@ impl About {
     /// compares databases as it has them, and vtgate finds none by `BINARY`.
     fn of(
         flavor: Flavor,
-        (schema, table): (&str, &str),
+        schema: &str,
+        table: &str,
         database: &str,
         names: &[&TableName],
     ) -> About {
@@ -291,5 +292,5 @@ impl About {
 
 /// That of a view of tables, about one.
 fn only(flavor: Flavor, name: &TableName) -> String {
-    About::of(flavor, ("TABLE_SCHEMA", "TABLE_NAME"), &name.database, &[name]).condition
+    About::of(flavor, "TABLE_SCHEMA", "TABLE_NAME", &name.database, &[name]).condition
 }

@@ -335,7 +335,7 @@ impl Column {
             self.be_text();
             return true;
         }
-        let fits_decimal = fits_decimal((self.whole_digits, self.scale));
+        let fits_decimal = fits_decimal(self.whole_digits, self.scale);
         let is_exact_type = !self.not_integer || !self.not_decimal;
         if self.values == 0 || self.not_double || (is_exact_type && fits_decimal) {
             return false;
@@ -474,12 +474,12 @@ impl Column {
     }
 
     fn decimal_type(&self, is_whole: bool) -> String {
-        decimal_type((self.whole_digits, self.scale), is_whole && !self.scale_varies)
+        decimal_type(self.whole_digits, self.scale, is_whole && !self.scale_varies)
     }
 
     /// The type of a column that is read by a format.
     fn format_type(&self, found: HabitFormat, is_whole: bool) -> String {
-        self.habit.sql_type(found, |digits| decimal_type(digits, is_whole))
+        self.habit.sql_type(found, |(whole, scale)| decimal_type(whole, scale, is_whole))
     }
 
     fn text_type(&self) -> &'static str {
@@ -502,16 +502,16 @@ fn seconds(name: &str, digits: usize, is_whole: bool) -> String {
 }
 
 /// True if a DECIMAL holds numbers of so many digits before and after the point.
-fn fits_decimal((whole_digits, scale): (usize, usize)) -> bool {
+fn fits_decimal(whole_digits: usize, scale: usize) -> bool {
     whole_digits + scale <= DIGITS_MAX && scale <= SCALE_MAX
 }
 
 /// A DECIMAL for numbers of so many digits before and after the point, with room for more before it, and behind it
 /// unless all have the same number there: a server rounds longer fractions without an error.
-fn decimal_type((whole_digits, scale_seen): (usize, usize), has_one_scale: bool) -> String {
+fn decimal_type(whole_digits: usize, scale_seen: usize, has_one_scale: bool) -> String {
     let whole = whole_digits + 6;
     let scale = if has_one_scale { scale_seen } else { scale_seen + 4 };
-    if !fits_decimal((whole_digits, scale_seen)) {
+    if !fits_decimal(whole_digits, scale_seen) {
         return "DOUBLE".to_owned();
     }
     let scale = scale.min(SCALE_MAX).min(DIGITS_MAX - whole_digits);

@@ -47,7 +47,8 @@ impl<'a> Merge<'a> {
         shape: EntryShape,
         budget: &Budget,
         runs: MergeRuns<'a>,
-        (start, end): (&'a [u8], Option<&'a [u8]>),
+        start: &'a [u8],
+        end: Option<&'a [u8]>,
         buffers: BatchBuffers,
     ) -> Merge<'a> {
         let MergeRuns { memory, files } = runs;

@@ -365,7 +365,7 @@ impl RunStore {
             RunWriter::create(&self.dir, number, ordinal, self.shape, &self.budget, bytes)?;
         let runs = MergeRuns { memory: runs, files };
         let mut merge =
-            Merge::new(self.shape, &self.budget, runs, (&[], None), BatchBuffers::default());
+            Merge::new(self.shape, &self.budget, runs, &[], None, BatchBuffers::default());
         while let Some((ordinal, key, payload)) = merge.next_with_ordinal()? {
             // Looked at by the block: entries are many.
             if writer.push(ordinal, key, payload)? && self.stop.load(Ordering::Relaxed) {
@@ -522,8 +522,9 @@ impl Runs {
         merges.open += 1;
         let buffers = merges.buffers.pop().unwrap_or_default();
         drop(merges);
-        let bounds = (range.start.as_slice(), range.end.as_deref());
-        Ok(Merge::new(self.shape, &self.budget, self.all(), bounds, buffers).among(&self.merges))
+        let (start, end) = (&range.start, range.end.as_deref());
+        let merge = Merge::new(self.shape, &self.budget, self.all(), start, end, buffers);
+        Ok(merge.among(&self.merges))
     }
 
     /// Cuts the keys into ranges of about `bytes_per_range` bytes of entries, ascending.

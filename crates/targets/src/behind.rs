@@ -51,11 +51,10 @@ impl Behind {
             let _ = sender.send((session, locked));
         };
         Builder::new().spawn(waiting).map_err(|error| not_started(&error, &statement))?;
-        let seen =
-            wait_until_queued(observer, (&mark, None), tables, &result).inspect_err(|_| {
-                // Nobody is told when it gets its locks.
-                let _ = observer.kill(&mark);
-            })?;
+        let seen = wait_until_queued(observer, &mark, None, tables, &result).inspect_err(|_| {
+            // Nobody is told when it gets its locks.
+            let _ = observer.kill(&mark);
+        })?;
         let behind = Behind { mark, result, statement, tables, early: None };
         match seen {
             Some((_, Err(error))) => Err(error),
@@ -129,7 +128,7 @@ pub(super) fn hand_over<T: Send>(
         let working = Builder::new()
             .spawn_scoped(scope, carry)
             .map_err(|error| not_started(&error, "LOCK TABLES"))?;
-        let early = wait_until_queued(&mut observer, (waiter, None), tables, &result);
+        let early = wait_until_queued(&mut observer, waiter, None, tables, &result);
         // Without it the other would wait for nothing.
         drop(observer);
         holders.clear();

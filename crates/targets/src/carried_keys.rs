@@ -71,8 +71,8 @@ pub fn carry_over(
     wait: Duration,
 ) -> Result<()> {
     let mut turns = Turns::begin(wait);
-    for one in replaced {
-        while let Err(error) = carry_one_over(session, one) {
+    for (table, aside) in replaced {
+        while let Err(error) = carry_one_over(session, table, aside) {
             if !session.is_alive() || !turns.again(&error, session) {
                 return Err(error);
             }
@@ -84,7 +84,8 @@ pub fn carry_over(
 /// One turn of [`carry_over`], for one table.
 pub(super) fn carry_one_over(
     session: &mut Session,
-    (table, aside): &(TableName, TableName),
+    table: &TableName,
+    aside: &TableName,
 ) -> Result<()> {
     let keys = keys_of(session, aside)?;
     if keys.is_empty() {

@@ -179,7 +179,7 @@ fn exchange_held(
             // The receiver outlives this: it is asked in any case.
             let _ = sender.send(exec_published(session, sql));
         });
-        let seen = wait_until_queued(observer, (&mover, None), 1, &result);
+        let seen = wait_until_queued(observer, &mover, None, 1, &result);
         failpoint::hit("publish.queued");
         // To its end, also when somebody wants the load stopped: the lock must go.
         let _shield = holder.options().interrupt.shield();

@@ -323,7 +323,7 @@ impl Attempt<'_> {
         let targets = preparation.targets;
         if targets.iter().all(|(table, _)| table.foreign_keys.is_empty()) {
             let begun = self.export.as_ref().map_or_else(Instant::now, |held| held.since());
-            let held = self.swap(lock, preparation, turns, (&Guarded::default(), None));
+            let held = self.swap(lock, preparation, turns, &Guarded::default(), None);
             lock.blocked.writers_since(begun);
             return held.map(|(held, guard)| (held, guard, begun));
         }
@@ -346,7 +346,7 @@ impl Attempt<'_> {
         lock.session.set_lock_wait(TURN)?;
         let prepared = preparation.prepare(lock, &around);
         failpoint::hit("publish.prepared");
-        let swapped = prepared.and_then(|()| self.swap(lock, preparation, turns, (&around, guard)));
+        let swapped = prepared.and_then(|()| self.swap(lock, preparation, turns, &around, guard));
         lock.blocked.writers_since(begun);
         if lock.session.is_alive() {
             // Of no matter where the connection has gone.
@@ -366,7 +366,8 @@ impl Attempt<'_> {
         lock: &mut Lock,
         preparation: &mut Preparation<'_>,
         turns: &mut Turns,
-        (around, mut guard): (&Guarded, Option<Guard>),
+        around: &Guarded,
+        mut guard: Option<Guard>,
     ) -> Result<(Held, Option<Guard>)> {
         let Preparation { targets, mode, .. } = *preparation;
         let pairs: Vec<Pair> = match lock.facts.engine.swap {

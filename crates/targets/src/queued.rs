@@ -24,7 +24,8 @@ const WAITING: &str = "Waiting for table metadata lock";
 /// observer, which holds a table, sees that.
 pub(super) fn wait_until_queued<T>(
     observer: &mut Session,
-    (waiter, before): (&Mark, Option<&TableName>),
+    waiter: &Mark,
+    before: Option<&TableName>,
     tables: usize,
     result: &Receiver<T>,
 ) -> Result<Option<T>> {

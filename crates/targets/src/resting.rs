@@ -181,7 +181,7 @@ fn missing_for_keys(table: &Table, facts: &ServerFacts) -> Option<Unsupported> {
     let others = others.filter(|other| *other != table.name.database).collect();
     let parents = table.references.iter().map(|key| key.parent.database.as_str()).collect();
     let (flavor, privileges) = (facts.version.flavor, &facts.privileges);
-    let missing = privileges.missing_for_keys(flavor, own, (&others, &parents), &facts.account);
+    let missing = privileges.missing_for_keys(flavor, own, &others, &parents, &facts.account);
     (!missing.is_empty()).then_some(Unsupported::Privileges(missing))
 }
 

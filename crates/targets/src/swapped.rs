@@ -255,7 +255,7 @@ impl Swapped {
         for replaced in parents.iter().filter(|(_, aside)| referred.contains(aside)) {
             let Some(held) = self.held.take(&replaced.0) else {
                 (self.held, self.guard) = (Held::default(), None);
-                carry_one_over(session, replaced)?;
+                carry_one_over(session, &replaced.0, &replaced.1)?;
                 continue;
             };
             let mark = session.mark().clone();

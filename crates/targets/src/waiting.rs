@@ -163,7 +163,8 @@ impl Patience {
 /// Errors: those of `work`; [`Error::LockWait`] of `target`.
 pub fn within<T>(
     session: &mut Session,
-    (target, wait): (&TableName, Duration),
+    target: &TableName,
+    wait: Duration,
     told: Option<Sender<String>>,
     work: impl FnOnce(&mut Session) -> Result<T>,
 ) -> Result<T> {

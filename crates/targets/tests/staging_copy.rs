@@ -145,7 +145,8 @@ fn await_alter(session: &mut Session, id: u64) -> bool {
 
 fn check_published(
     server: &TestServer,
-    (target, copy): (&mut Lock, &StagingCopy),
+    target: &mut Lock,
+    copy: &StagingCopy,
     database: &str,
     rows: u64,
 ) {
@@ -177,7 +178,7 @@ fn indexes_whose_building_is_cut_off_are_built_over_a_new_connection() {
         copy.finish(&mut target).unwrap();
     });
     assert_ne!(target.session.id(), id);
-    check_published(server, (&mut target, &copy), &database, 150_000);
+    check_published(server, &mut target, &copy, &database, 150_000);
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn indexes_are_built_again_after_a_crash_of_the_server_in_the_middle() {
         });
         copy.finish(&mut target).unwrap();
     });
-    check_published(&server, (&mut target, &copy), &database, 150_000);
+    check_published(&server, &mut target, &copy, &database, 150_000);
 }
 
 #[test]
@@ -349,7 +350,7 @@ fn a_copy_is_swapped_in_on_a_cluster_and_rows_go_in_at_once() {
     let (mut target, copy) = filled(&server, &database, 3000);
     assert!(target.facts.galera && target.identity().unwrap().ties.is_empty());
     copy.finish(&mut target).unwrap();
-    check_published(&server, (&mut target, &copy), &database, 3000);
+    check_published(&server, &mut target, &copy, &database, 3000);
     let (mut transaction, mut rows) = Transaction::begin(&mut target, Mode::Replace).unwrap();
     rows.exec(&format!("INSERT INTO {database}.t VALUES (1, 2, 'x')")).unwrap();
     transaction.commit(&mut target, rows).unwrap();

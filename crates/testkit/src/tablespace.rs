@@ -5,7 +5,6 @@ use innodb::ids::{FIL_NULL, PAGE_SIZE};
 use innodb::index_page::{INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM};
 use innodb::page::{BODY, FilHeader, page_type};
 use innodb::record::{FieldSpan, RecordShape, SystemColumn};
-use innodb::source::PageSource;
 use innodb::space_format::SpaceFormat;
 use innodb::value_reader::ValueReader;
 use zerocopy::FromBytes;
@@ -73,8 +72,8 @@ impl Source {
             let reference = BlobReference::read_from_bytes(&reference).unwrap();
             let (mut next, local) = (reference.page_no.get(), value.len());
             if next != FIL_NULL && self.page_type(next) == page_type::LOB_FIRST {
-                let source = (SpaceFormat::MySql, &self.file as &dyn PageSource);
-                ValueReader::default().read(source, &reference, &mut value).unwrap();
+                let (mut reader, format) = (ValueReader::default(), SpaceFormat::MySql);
+                reader.read(format, &self.file, &reference, &mut value).unwrap();
                 return Some(value);
             }
             while next != FIL_NULL {

@@ -25,9 +25,10 @@ pub fn draw(outcome: &BatchOutcome) -> String {
     let bars_height = 76.0 + BAR_ROW * outcome.loads.ways.len() as f64;
     let sweeps_bottom = TOP + 24.0 + SWEEP_HEIGHT + 64.0;
     let height = sweeps_bottom + grid_height + bars_height;
-    let words = ("Rows per second by batch size and threads", "Rows/s by batch size and threads");
+    let title = "Rows per second by batch size and threads";
+    let heading = "Rows/s by batch size and threads";
     let what = format!("sbtest1, {} rows a cell; ", grouped(outcome.rows as f64));
-    let mut svg = page(height, words, &what, &outcome.head);
+    let mut svg = page(height, title, heading, &what, &outcome.head);
     sweeps(&mut svg, grid);
     if whole {
         heat(&mut svg, grid, sweeps_bottom);

@@ -73,8 +73,10 @@ impl ExportWay {
     /// The command that writes the table: Inrush into the file, the others to their standard output.
     pub(super) fn command(
         self,
-        (table, file): (&str, &Path),
-        (program, limits): (&Path, &[OsString]),
+        table: &str,
+        file: &Path,
+        program: &Path,
+        limits: &[OsString],
         server: &GivenServer,
     ) -> Command {
         let path = match self {

@@ -39,7 +39,7 @@ pub fn draw(outcome: &InsertOutcome) -> String {
     let height = TOP + CASE_HEIGHT * outcome.cases.len() as f64;
     let title = "Rows per second against rows in the table";
     let heading = "Insert Benchmark: rows/s against rows in the table";
-    let mut svg = page(height, (title, heading), "", &outcome.head);
+    let mut svg = page(height, title, heading, "", &outcome.head);
     for (number, case) in outcome.cases.iter().enumerate() {
         let y = TOP + CASE_HEIGHT * number as f64;
         plot(&mut svg, case, outcome.rows + outcome.more_rows, y);

@@ -89,7 +89,9 @@ impl Field<'_> {
     pub(super) fn run(
         &self,
         session: &mut Session,
-        (step, way, buffering): (Step, InsertWay, Buffering),
+        step: Step,
+        way: InsertWay,
+        buffering: Buffering,
     ) -> Result<Run, Error> {
         let rows = self.options.rows_of(step);
         let batch_rows = self.batch_rows(step, way);

@@ -108,7 +108,8 @@ pub(super) fn script(
     python: &Path,
     folder: &Path,
     connect: &ConnectOptions,
-    (file, rejects_max): (&Path, u64),
+    file: &Path,
+    rejects_max: u64,
 ) -> Result<String, Error> {
     let failed = |said: String| Error::Program { name: "the Python script".to_owned(), said };
     let path = folder.join("split.py");

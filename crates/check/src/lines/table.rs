@@ -80,8 +80,8 @@ impl LineTable {
         let key_columns = named(&inspected.columns, &key, &table)?;
         let (mut of_lines, mut of_rows) = (None, None);
         if !key.is_empty() {
-            let like = (&inspected.convert, &formats);
-            let (lines, rows) = keys(session, &table, mapping, &key_columns, like)?;
+            let convert = &inspected.convert;
+            let (lines, rows) = keys(session, &table, mapping, &key_columns, convert, &formats)?;
             (of_lines, of_rows) = (Some(lines), Some(rows));
         }
         let ids = mapping.columns.iter().flatten().filter_map(|(column, from)| match from {
@@ -226,7 +226,8 @@ fn keys(
     table: &Table,
     mapping: &Arc<Mapping>,
     columns: &[BoundColumn],
-    (convert, formats): (&ConvertOptions, &Formats),
+    convert: &ConvertOptions,
+    formats: &Formats,
 ) -> Result<(KeyOf, KeyOf), Error> {
     let collations = learned(session, columns)?;
     let names: Vec<String> = columns.iter().map(|bound| bound.column.name.clone()).collect();
@@ -337,8 +338,8 @@ impl LookupColumns {
             columns: Some(vec![(key_column.name.clone(), From::Field(field.clone()))]),
             ..Mapping::default()
         };
-        let like = (&like.convert, &Formats::default());
-        let (key, row_key) = keys(session, &table, &Arc::new(mapping), &bound[..1], like)?;
+        let (mapping, formats) = (Arc::new(mapping), Formats::default());
+        let (key, row_key) = keys(session, &table, &mapping, &bound[..1], &like.convert, &formats)?;
         let base_or_view = table.base_or_view();
         Ok(LookupColumns { key, row_key, key_column, take, base_or_view })
     }

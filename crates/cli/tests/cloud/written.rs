@@ -17,7 +17,7 @@ fn table(desk: &mut Desk) -> Vec<String> {
     desk.rows(SUM)
 }
 
-fn command(desk: &Desk, bucket: &Bucket, (from, url): (&str, &str)) -> std::process::Command {
+fn command(desk: &Desk, bucket: &Bucket, from: &str, url: &str) -> std::process::Command {
     let mut export = desk.home.inrush(["export", from, "-o", url, "--memory", "64M", "--socket"]);
     export.arg(desk.server.socket());
     with_store(&mut export, &bucket.endpoint());
@@ -26,7 +26,7 @@ fn command(desk: &Desk, bucket: &Bucket, (from, url): (&str, &str)) -> std::proc
 
 fn export(desk: &Desk, bucket: &Bucket, key: &str, more: &[&str]) -> Outcome {
     let table = desk.table("t");
-    run(command(desk, bucket, (&table, &bucket.url(key))).args(more))
+    run(command(desk, bucket, &table, &bucket.url(key)).args(more))
 }
 
 #[test]
@@ -53,9 +53,9 @@ fn exports_are_read_back_and_do_not_replace_others() {
     let wrong = export(&desk, &Bucket::new("exports").unwrap(), "x//t.csv", &[]);
     wrong.refused(2, &["cannot have an empty part"]);
     let table = desk.table("t");
-    let missing = run(&mut command(&desk, &bucket, (&table, "s3://nowhere/t.csv")));
+    let missing = run(&mut command(&desk, &bucket, &table, "s3://nowhere/t.csv"));
     missing.refused(1, &["s3://nowhere/t.csv", "there is no such bucket"]);
-    run(&mut command(&desk, &bucket, (&table, "s3://nowhere"))).refused(2, &["names no object"]);
+    run(&mut command(&desk, &bucket, &table, "s3://nowhere")).refused(2, &["names no object"]);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn tables_of_a_database_go_into_a_folder() {
     desk.exec("CREATE TABLE empty (id INT PRIMARY KEY)");
     let database = desk.database.clone();
     let folder = bucket.url("all/");
-    run(command(&desk, &bucket, (&database, &folder)).args(["--dialect", "csv"])).done();
+    run(command(&desk, &bucket, &database, &folder).args(["--dialect", "csv"])).done();
     assert_eq!(bucket.keys(), ["all/a.csv", "all/empty.csv"]);
     desk.exec("TRUNCATE a");
     let mut load = desk.home.inrush(["load", &folder, "--into", &database, "--socket"]);
@@ -77,7 +77,7 @@ fn tables_of_a_database_go_into_a_folder() {
     // Fewer files than before, and none of those that are left.
     let cut = |rows: &str, more: &[&str]| {
         let table = desk.table("a");
-        let mut export = command(&desk, &bucket, (&table, &bucket.url("cut/")));
+        let mut export = command(&desk, &bucket, &table, &bucket.url("cut/"));
         run(export.args(["--split-rows", rows, "--dialect", "csv"]).args(more))
     };
     cut("3", &[]).done();
@@ -96,7 +96,7 @@ fn an_export_that_ends_early_leaves_nothing() {
     table(&mut desk);
     let table = desk.table("t");
     let paused = |desk: &Desk, action: &str| {
-        let mut export = command(desk, &bucket, (&table, &bucket.url("t.csv")));
+        let mut export = command(desk, &bucket, &table, &bucket.url("t.csv"));
         start(export.env("INRUSH_FAILPOINT", format!("thread.upload={action}")))
     };
     let mut child = paused(&desk, "pause");
@@ -128,7 +128,7 @@ pub(crate) fn panic_at(place: &str) {
     let Some(mut desk) = Desk::new() else { return };
     table(&mut desk);
     let table = desk.table("t");
-    let mut export = command(&desk, &bucket, (&table, &bucket.url("t.csv")));
+    let mut export = command(&desk, &bucket, &table, &bucket.url("t.csv"));
     let panicked = run(export.env("INRUSH_FAILPOINT", format!("{place}=panic")));
     panicked.refused(1, &["the thread that sends a part has ended"]);
     assert_eq!((bucket.keys().len(), bucket.has_uploads()), (0, false));
@@ -142,7 +142,7 @@ fn an_object_that_somebody_else_writes_meanwhile_is_kept() {
     desk.exec("CREATE TABLE t (id INT PRIMARY KEY, word VARCHAR(200))");
     desk.exec("INSERT INTO t VALUES (1, 'a')");
     let table = desk.table("t");
-    let mut export = command(&desk, &bucket, (&table, &bucket.url("t.csv")));
+    let mut export = command(&desk, &bucket, &table, &bucket.url("t.csv"));
     let mut child = start(export.env("INRUSH_FAILPOINT", "thread.upload=pause"));
     wait_paused(&mut child);
     bucket.put("t.csv", "of another one");

@@ -14,12 +14,7 @@ use crate::support::{Home, Outcome, finish, resume, run, start, wait_paused};
 /// Seconds that a writer waits for a lock before it fails: more than an attempt of ours takes.
 const WRITER_PATIENCE: u32 = 4;
 
-fn export(
-    (server, home): (&TestServer, &Home),
-    path: &str,
-    lock_wait: &str,
-    file: &str,
-) -> Outcome {
+fn export(server: &TestServer, home: &Home, path: &str, lock_wait: &str, file: &str) -> Outcome {
     let mut export = home.inrush(["export", "d.t", "-o", file, "--socket"]);
     let export = export.arg(server.socket()).args(["--path", path, "--force"]);
     run(export.args(["--threads", "3", "--lock-wait", lock_wait]))
@@ -80,9 +75,9 @@ fn an_export_beside_an_open_transaction_reads_one_snapshot_and_no_writer_waits_l
             ("select", "1", "several need a lock, which did not come within 1 s"),
         ]
         .map(|(path, wait, words)| {
-            (export((server, home), path, wait, "t.csv"), rows(home, "t.csv", 1_000_000), words)
+            (export(server, home, path, wait, "t.csv"), rows(home, "t.csv", 1_000_000), words)
         });
-        let refused = export((server, home), "direct", "1", "no.csv");
+        let refused = export(server, home, "direct", "1", "no.csv");
         ended.store(true, Ordering::SeqCst);
         writer.join().unwrap();
         for (outcome, (added, changed), words) in outcomes {
@@ -110,10 +105,10 @@ fn a_table_that_others_keep_from_being_read_is_named_with_their_connection() {
     let mut other = server.connect().unwrap();
     other.exec("LOCK TABLES d.t WRITE").unwrap();
     let holder = format!("connection {} of root@localhost", other.id());
-    let outcome = export((&server, &home), "auto", "1", "t.csv");
+    let outcome = export(&server, &home, "auto", "1", "t.csv");
     outcome.refused(1, &["no lock on", "within 1 s", &holder, "wait longer with --lock-wait"]);
     other.exec("UNLOCK TABLES").unwrap();
-    export((&server, &home), "auto", "1", "t.csv").done();
+    export(&server, &home, "auto", "1", "t.csv").done();
 }
 
 /// Somebody holds the table when an export of its file begins.
@@ -168,12 +163,12 @@ fn commands_take_turns_to_have_a_table_written_out() {
     let mut other = server.connect().unwrap();
     other.exec("DO GET_LOCK('inrush_flush', 0)").unwrap();
     let holder = format!("connection {}, which runs FLUSH TABLES .. FOR EXPORT", other.id());
-    export((&server, &home), "direct", "1", "t.csv")
+    export(&server, &home, "direct", "1", "t.csv")
         .refused(1, &["was not locked within 1 s", &holder]);
     append().refused(1, &["no lock on", "within 1 s", &holder]);
     other.exec("DO RELEASE_LOCK('inrush_flush')").unwrap();
     append().done();
-    export((&server, &home), "direct", "1", "t.csv").done();
+    export(&server, &home, "direct", "1", "t.csv").done();
     assert_eq!(fs::read_to_string(home.path().join("t.csv")).unwrap(), "1\n2\n3\n");
     let free = session.query_row("SELECT IS_FREE_LOCK('inrush_flush')").unwrap();
     assert_eq!(free.text(0).unwrap(), "1");

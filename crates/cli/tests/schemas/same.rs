@@ -176,7 +176,8 @@ fn count(db: &mut Db, shape: &Shape) -> u64 {
 /// One schema from beginning to end, its tables taken for large or for small ones.
 fn one(
     server: &'static TestServer,
-    (schema, size): (Schema, &str),
+    schema: Schema,
+    size: &str,
     seed: u64,
     count: usize,
     met: &mut Met,
@@ -205,10 +206,10 @@ fn tables_of_applications_are_those_of_load_data() {
     let Some(server) = TestServer::shared() else { return };
     let mut met = Met::default();
     for name in ["shop", "names", "circle", "saas", "widths", "insurance", "mixed_charsets"] {
-        one(server, (Schema::named(name), "large"), 1, 60, &mut met);
+        one(server, Schema::named(name), "large", 1, 60, &mut met);
     }
     for name in ["names", "insurance"] {
-        one(server, (Schema::named(name), "small"), 2, 30, &mut met);
+        one(server, Schema::named(name), "small", 2, 30, &mut met);
     }
     met.check();
 }
@@ -220,7 +221,7 @@ fn tables_of_all_schemas_are_those_of_load_data() {
     let mut met = Met::default();
     for (seed, schema) in (Random::seed_of_run()..).zip(Schema::all()) {
         let size = if seed.is_multiple_of(2) { "large" } else { "small" };
-        one(server, (schema, size), seed, 300, &mut met);
+        one(server, schema, size, seed, 300, &mut met);
     }
     met.check();
 }

@@ -20,9 +20,8 @@ pub(super) fn int96_columns(parquet: &SchemaDescriptor) -> Vec<usize> {
 
 /// The schema to read by, of the one that the file has, with INT96 in a unit.
 pub(super) fn of(schema: &Schema, parquet: &SchemaDescriptor, unit: TimeUnit) -> Schema {
-    let parquet = (parquet, unit);
     let mut leaf = 0;
-    let fields = schema.fields().iter().map(|field| read_as(field, &mut leaf, parquet, true));
+    let fields = schema.fields().iter().map(|field| read_as(field, &mut leaf, parquet, unit, true));
     Schema::new_with_metadata(fields.collect::<Fields>(), schema.metadata().clone())
 }
 
@@ -30,10 +29,11 @@ pub(super) fn of(schema: &Schema, parquet: &SchemaDescriptor, unit: TimeUnit) ->
 fn read_as(
     field: &FieldRef,
     leaf: &mut usize,
-    (parquet, unit): (&SchemaDescriptor, TimeUnit),
+    parquet: &SchemaDescriptor,
+    unit: TimeUnit,
     top: bool,
 ) -> FieldRef {
-    let mut inner = |field: &FieldRef| read_as(field, leaf, (parquet, unit), false);
+    let mut inner = |field: &FieldRef| read_as(field, leaf, parquet, unit, false);
     let data_type = match field.data_type() {
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
         DataType::List(item) => DataType::List(inner(item)),

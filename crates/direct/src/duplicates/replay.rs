@@ -44,9 +44,11 @@ impl Holder {
 
 /// Goes through all members of `groups` groups in input order; gives the losers in no order.
 pub(crate) fn replay(
-    (members, groups): (&Runs, u64),
+    members: &Runs,
+    groups: u64,
     on_duplicate: OnDuplicate,
-    (memory_bytes_max, folder): (usize, &Path),
+    memory_bytes_max: usize,
+    folder: &Path,
     interrupt: &Interrupt,
     mut lose: impl FnMut(Loser) -> Result<(), Stop>,
 ) -> Result<(), Stop> {

@@ -131,8 +131,9 @@ impl Resolver<'_> {
             run += 1;
             losers.add(buffer.sort(run))
         };
-        let tables = (self.memory.run_bytes / 4, self.temp_dir.as_path());
-        replay((members, groups), self.on_duplicate, tables, self.interrupt, |loser| {
+        let tables_bytes = self.memory.run_bytes / 4;
+        let (rule, folder) = (self.on_duplicate, &self.temp_dir);
+        replay(members, groups, rule, tables_bytes, folder, self.interrupt, |loser| {
             loser.push(&mut buffer);
             if buffer.bytes() > self.memory.entry_bytes {
                 sort(&mut buffer)?;

@@ -78,7 +78,7 @@ impl OldFile {
             verify::verify_old(&space, &old, collations, bounds, digester, progress)?;
         let pages = (file_bytes / PAGE_SIZE as u64) as u32;
         let shape = &template.clustered().shape;
-        let layout = OldLayout::read(&space, &old, (cfg, shape), pages).map_err(unreadable)?;
+        let layout = OldLayout::read(&space, &old, cfg, shape, pages).map_err(unreadable)?;
         let mut indexes = Vec::with_capacity(places.len());
         for (at, place) in places.into_iter().enumerate() {
             let keys = OldKeys::new(binding, template, at);

@@ -75,8 +75,9 @@ impl<'a> OldLeaves<'a> {
         loop {
             if let (Some(Rewriting { rewriter, page }), 1..) = (&mut self.rewriting, self.next) {
                 let at = self.next - 1;
-                let leaf = (self.index.leaves[self.read.start + at], &self.pages[at].0);
-                if rewriter.advance(leaf, &mut page.0, records).map_err(unreadable)? {
+                let page_no = self.index.leaves[self.read.start + at];
+                let leaf = &self.pages[at].0;
+                if rewriter.advance(page_no, leaf, &mut page.0, records).map_err(unreadable)? {
                     return Ok(true);
                 }
             }

@@ -134,16 +134,24 @@ fn put_typed<'c>(
     cell: impl Fn(Value<'c>) -> Cell,
     put: &mut impl Put,
 ) -> bool {
-    let flags = column.flags(rows.clone());
+    let (is_valid, is_refused) = column.flags(rows.clone());
     match &column.cells {
-        Cells::Integer(all) => put_all(&all[rows], flags, |n| cell(Value::Integer(n)), put),
-        Cells::Unsigned(all) => put_all(&all[rows], flags, |n| cell(Value::Unsigned(n)), put),
+        Cells::Integer(all) => {
+            put_all(&all[rows], is_valid, is_refused, |n| cell(Value::Integer(n)), put)
+        }
+        Cells::Unsigned(all) => {
+            put_all(&all[rows], is_valid, is_refused, |n| cell(Value::Unsigned(n)), put)
+        }
         Cells::Decimal { units, scale } => {
             let number = |units| Value::Decimal(Decimal { units, scale: *scale });
-            put_all(&units[rows], flags, |units| cell(number(units)), put);
+            put_all(&units[rows], is_valid, is_refused, |units| cell(number(units)), put);
         }
-        Cells::Date(all) => put_all(&all[rows], flags, |day| cell(Value::Date(day)), put),
-        Cells::DateTime(all) => put_all(&all[rows], flags, |time| cell(Value::DateTime(time)), put),
+        Cells::Date(all) => {
+            put_all(&all[rows], is_valid, is_refused, |day| cell(Value::Date(day)), put)
+        }
+        Cells::DateTime(all) => {
+            put_all(&all[rows], is_valid, is_refused, |time| cell(Value::DateTime(time)), put)
+        }
         _ => return false,
     }
     true
@@ -152,7 +160,8 @@ fn put_typed<'c>(
 #[inline(always)]
 fn put_all<N: Copy>(
     values: &[N],
-    (is_valid, is_refused): (u64, u64),
+    is_valid: u64,
+    is_refused: u64,
     cell: impl Fn(N) -> Cell,
     put: &mut impl Put,
 ) {

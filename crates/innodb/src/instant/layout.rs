@@ -170,7 +170,8 @@ impl OldField {
 /// Which old field each field of the new index is.
 pub(super) fn places(
     index: &CfgIndex,
-    (new, shape): (&Cfg, &RecordShape),
+    new: &Cfg,
+    shape: &RecordShape,
 ) -> Result<Vec<usize>, ReadError> {
     let place = |field: &FieldShape| {
         let name = &new.columns[field.column].name;

@@ -29,7 +29,8 @@ impl OldLayout {
     pub fn read(
         source: &dyn PageSource,
         old: &Cfg,
-        (new, shape): (&Cfg, &RecordShape),
+        new: &Cfg,
+        shape: &RecordShape,
         pages: u32,
     ) -> Result<Option<OldLayout>, ReadError> {
         let Some(index) = old.indexes.first() else { return Ok(None) };
@@ -37,7 +38,7 @@ impl OldLayout {
             return Ok(None);
         }
         if let Some(mysql) = &old.mysql {
-            return versions::read((old, index, mysql), (new, shape)).map(Some);
+            return versions::read(old, index, mysql, new, shape).map(Some);
         }
         let mut root = page_buffer();
         read_page(source, index.root, &mut root)?;
@@ -60,7 +61,7 @@ impl OldLayout {
             return Err(corrupt(index.root, 0, "leaves", 0, "a leaf with the metadata"));
         };
         let version_max = fields.len() - core;
-        let (mark, places) = (VersionMark::FieldCount, places(index, (new, shape))?);
+        let (mark, places) = (VersionMark::FieldCount, places(index, new, shape)?);
         let mut layout = OldLayout { fields: Vec::new(), mark, version_max, places };
         metadata::read(source, first, fields, first_column, &mut layout)?;
         Ok(Some(layout))

@@ -14,8 +14,11 @@ const POSITION: u32 = 0x7FFF;
 
 /// The layout of a table whose clustered index is `index`.
 pub(super) fn read(
-    (old, index, mysql): (&Cfg, &CfgIndex, &MySqlTable),
-    (new, shape): (&Cfg, &RecordShape),
+    old: &Cfg,
+    index: &CfgIndex,
+    mysql: &MySqlTable,
+    new: &Cfg,
+    shape: &RecordShape,
 ) -> Result<OldLayout, ReadError> {
     if mysql.has_counted_rows() || mysql.row_version == 0 {
         let (what, seen) =
@@ -45,7 +48,7 @@ pub(super) fn read(
         return Err(wrong(index, at, "a place of its own for each column"));
     }
     let place = |number: &usize| fields.iter().position(|(.., of)| of.as_ref() == Some(number));
-    let places = places(index, (new, shape))?.iter().filter_map(place).collect();
+    let places = places(index, new, shape)?.iter().filter_map(place).collect();
     let fields = fields.into_iter().map(|(_, field, _)| field).collect();
     let version_max = mysql.row_version as usize;
     Ok(OldLayout { fields, mark: VersionMark::Number, version_max, places })

@@ -38,7 +38,8 @@ impl Reference {
         leaf: u32,
         page: &PageBytes,
         span: FieldSpan,
-        (format, space_id): (SpaceFormat, u32),
+        format: SpaceFormat,
+        space_id: u32,
         writer: Writer,
     ) -> Result<Option<Reference>, Corrupt> {
         let bad = |offset, seen: String, expected: String| {

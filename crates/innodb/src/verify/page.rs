@@ -76,7 +76,7 @@ pub(crate) fn check(
             let index = match verifier.map.role_of(page_no) {
                 Some(role) => {
                     let (id, level) = (header.index_id.get(), header.level.get());
-                    check_half(verifier, page_no, (id, level), role)?;
+                    check_half(verifier, page_no, id, level, role)?;
                     role.index
                 }
                 None => index_of(rules, page_no, page)?,
@@ -128,7 +128,7 @@ pub(crate) fn check_owned(
     match verifier.map.role_of(page_no).filter(|_| is_index) {
         Some(role) => {
             let id = verifier.rules.indexes[usize::from(summary.index)].id.0;
-            check_half(verifier, page_no, (id, summary.level.into()), role)
+            check_half(verifier, page_no, id, summary.level.into(), role)
         }
         None => Ok(()),
     }
@@ -225,7 +225,7 @@ fn check_owner(
             {
                 (false, "17855, an index page")
             }
-            Some(role) => fits_role(map.indexes[role.index], role, page_no, (found, kind)),
+            Some(role) => fits_role(map.indexes[role.index], role, page_no, found, kind),
             None if map.is_inode_page(page_no) => (kind == PageKind::Inodes, "3, segment inodes"),
             // A page without an owner is told of where owners are counted.
             None => (true, ""),
@@ -242,7 +242,8 @@ fn fits_role(
     root: IndexRoot,
     role: Role,
     page_no: u32,
-    (found, kind): (u16, PageKind),
+    found: u16,
+    kind: PageKind,
 ) -> (bool, &'static str) {
     if page_no == root.root {
         return (found == root.page_type, "the type of a root page");
@@ -363,7 +364,8 @@ fn check_index(
 fn check_half(
     verifier: &Verifier<'_>,
     page_no: u32,
-    (id, level): (u64, u16),
+    id: u64,
+    level: u16,
     role: Role,
 ) -> Result<(), Corrupt> {
     let root = verifier.map.indexes[role.index];

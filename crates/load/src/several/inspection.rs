@@ -128,7 +128,7 @@ pub(super) fn inspect(
     let left_out = with_children(&facts.tables, missing);
     let mut apart = Together::each(&facts.tables).order;
     apart.retain(|at| left_out.contains(at));
-    let inspected = inspected.without(&left_out).finish((keeper, connections), &order, None)?;
+    let inspected = inspected.without(&left_out).finish(keeper, connections, &order, None)?;
     let is_whole = with_others.is_transaction();
     let inspected = InspectedTables { apart, is_whole, ..inspected };
     Ok(Inspection::Tables(Box::new(inspected), Box::new(settled)))
@@ -177,7 +177,7 @@ fn look_with_copies(
     for part in &mut inspected.parts {
         part.chosen.why = copies.why();
     }
-    let inspected = inspected.finish((keeper, connections), &order, Some(copies))?;
+    let inspected = inspected.finish(keeper, connections, &order, Some(copies))?;
     Ok(Ok(Inspection::Tables(Box::new(inspected), Box::new(settled))))
 }
 
@@ -185,7 +185,8 @@ impl TablesWithMethods {
     /// All of them in their order, if there is room.
     fn finish(
         self,
-        (keeper, mut connections): (Arc<Keeper>, SharedConnections),
+        keeper: Arc<Keeper>,
+        mut connections: SharedConnections,
         order: &[usize],
         copies: Option<Copies>,
     ) -> Result<InspectedTables, Error> {

@@ -118,9 +118,9 @@ pub(super) fn finish(parts: &mut [Part], reports: &mut [Report], flavor: Flavor)
         report.rejects_file = part.options.rows.rejects.clone().filter(|_| report.rejects > 0);
         // Without them the next forecast is worse, no more.
         let _ = pool::catch(|| {
-            let of_server = (&*part.options.state_dir, flavor);
             let indexes = report.indexes.len().max(1);
-            Speeds::remember(of_server, part.chosen.path, None, report, indexes);
+            let state_dir = &part.options.state_dir;
+            Speeds::remember(state_dir, flavor, part.chosen.path, None, report, indexes);
         });
     }
 }

@@ -165,11 +165,11 @@ impl View {
     /// The rows about tables of a database; of several, the name of its table is the last column of each row.
     fn ask(self, session: &mut Session, database: &str, names: &[&TableName]) -> Result<Vec<Row>> {
         let flavor = session.version().flavor;
-        let columns = match self {
+        let (schema, table) = match self {
             View::Triggers => ("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE"),
             _ => ("TABLE_SCHEMA", "TABLE_NAME"),
         };
-        let about = About::of(flavor, columns, database, names);
+        let about = About::of(flavor, schema, table, database, names);
         let sql = match self {
             View::Tables => super::sql(&about),
             View::Columns => columns::sql(flavor, &about),

@@ -230,7 +230,7 @@ pub(super) fn checks_sql(
     names: &[&TableName],
 ) -> Result<Option<String>> {
     let flavor = session.version().flavor;
-    let of_table = About::of(flavor, ("CONSTRAINT_SCHEMA", "TABLE_NAME"), database, names);
+    let of_table = About::of(flavor, "CONSTRAINT_SCHEMA", "TABLE_NAME", database, names);
     let sql = |level: &str, view: &str, About { condition, also }: &About| {
         format!(
             "SELECT CONSTRAINT_NAME, {level}, CHECK_CLAUSE{also} FROM information_schema.{view} \
@@ -248,7 +248,7 @@ pub(super) fn checks_sql(
     let view = format!(
         "{view} JOIN information_schema.CHECK_CONSTRAINTS USING (CONSTRAINT_SCHEMA, CONSTRAINT_NAME)"
     );
-    let about = About::of(flavor, ("TABLE_SCHEMA", "TABLE_NAME"), database, names);
+    let about = About::of(flavor, "TABLE_SCHEMA", "TABLE_NAME", database, names);
     // One that is not enforced counts, too: its name would be another in a copy of the table.
     Ok(Some(sql("'Table'", &view, &about) + " AND CONSTRAINT_TYPE='CHECK'"))
 }

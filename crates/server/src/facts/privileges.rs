@@ -171,7 +171,8 @@ impl Privileges {
         &self,
         flavor: Flavor,
         own: &[&str],
-        (others, parents): (&BTreeSet<&str>, &BTreeSet<&str>),
+        others: &BTreeSet<&str>,
+        parents: &BTreeSet<&str>,
         account: &str,
     ) -> Vec<String> {
         let of_parent = Some(PARENT_MYSQL).filter(|_| flavor == Flavor::MySql);
@@ -284,7 +285,7 @@ mod tests {
         );
         let (others, parents) = (BTreeSet::from(["o", "f"]), BTreeSet::from(["f", "g"]));
         let of_keys =
-            |flavor| privileges.missing_for_keys(flavor, &["_inrush_x"], (&others, &parents), "x");
+            |flavor| privileges.missing_for_keys(flavor, &["_inrush_x"], &others, &parents, "x");
         let own = |more: &str| {
             format!("GRANT SELECT, INSERT, CREATE, ALTER, DROP{more} ON `\\_inrush\\_%`.* TO x")
         };

@@ -68,7 +68,8 @@ impl Formats {
     pub(super) fn value<'v>(
         &self,
         field: usize,
-        (line, of_line): (TextRow<'v>, usize),
+        line: TextRow<'v>,
+        of_line: usize,
         scratch: &'v mut Vec<u8>,
     ) -> Value<'v> {
         let Some(Some(format)) = self.by_field.get(field) else {
@@ -169,7 +170,7 @@ impl Row for FormattedRow<'_> {
     where
         Self: 'v,
     {
-        self.formats.value(field, (self.row, field), scratch)
+        self.formats.value(field, self.row, field, scratch)
     }
 
     fn format<'v>(self, field: usize) -> Option<&'v str>

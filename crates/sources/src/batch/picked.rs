@@ -120,7 +120,7 @@ impl Row for PickedRow<'_> {
     {
         match self.picked.shape.fields[field] {
             PickedField::Field(of_line) => {
-                self.picked.shape.formats.value(field, (self.line, of_line), scratch)
+                self.picked.shape.formats.value(field, self.line, of_line, scratch)
             }
             PickedField::Made(column) => self.picked.made[column].value(self.index),
             PickedField::Text(column) => {

@@ -123,7 +123,7 @@ impl TextIndex {
     }
 
     /// Adds a row of one field, whose terminator ends at `next`.
-    pub(crate) fn push_row(&mut self, (start, end): (usize, usize), next: usize) {
+    pub(crate) fn push_row(&mut self, start: usize, end: usize, next: usize) {
         self.ends.truncate(self.fields);
         self.ends.push(end as u32);
         self.fields += 1;

@@ -77,7 +77,7 @@ impl Reader for JsonReader {
         index.begin(&Shape::default());
         find_records(self.json, text, &mut self.records);
         for (row, &(start, end, next)) in self.records.iter().enumerate() {
-            index.push_row((start, end), next);
+            index.push_row(start, end, next);
             picked.rows.push(row as u32);
             let record = &text[start..end];
             let stored = self.fields.read(record);

@@ -132,8 +132,10 @@ fn read(source: &mut dyn Source, chunks_max: u64) -> Vec<PlacedRowText> {
 /// Has `take` do with the rows of each partition what its load would, beside one reading.
 fn shared<T: Send>(
     source: Box<dyn Source>,
-    (partitions, count): (Range<usize>, usize),
-    (shares, threads): (Shares, usize),
+    partitions: Range<usize>,
+    count: usize,
+    shares: Shares,
+    threads: usize,
     take: impl Fn(usize, Box<dyn Source>) -> T + Sync,
 ) -> (Vec<T>, SharedReading) {
     let router = router(count);
@@ -178,7 +180,7 @@ proptest! {
         let expected = expected(&rows, count);
         let sizes = (shares(piece_bytes, kept_bytes), threads);
         let (taken, reading) =
-            shared(source(&paths, read_bytes), (0..count, count), sizes, |at, mut rows| {
+            shared(source(&paths, read_bytes), 0..count, count, sizes.0, sizes.1, |at, mut rows| {
                 rows.begin_with(chunk_bytes, 1 << 20).unwrap();
                 // As who looks at the first rows before, or begins again.
                 let first = read(&mut *rows, again_at);
@@ -203,8 +205,10 @@ proptest! {
         source.restart().unwrap();
         let (taken, _) = shared(
             source,
-            (count / 2..count, count),
-            sizes,
+            count / 2..count,
+            count,
+            sizes.0,
+            sizes.1,
             |_, mut rows| read(&mut *rows, u64::MAX),
         );
         prop_assert_eq!(&taken[..], &expected[count / 2..]);
@@ -215,8 +219,8 @@ proptest! {
 fn who_leaves_early_keeps_nobody_waiting_and_is_noticed() {
     let rows: Vec<(i32, String)> = (0..4_000).map(|id| (id, "x".repeat(50))).collect();
     let (_folder, paths) = files(&[rows]);
-    let sizes = (shares(500, 0), 2);
-    let (taken, reading) = shared(source(&paths, 5_000), (0..4, 4), sizes, |at, mut rows| {
+    let sizes = shares(500, 0);
+    let (taken, reading) = shared(source(&paths, 5_000), 0..4, 4, sizes, 2, |at, mut rows| {
         read(&mut *rows, if at == 1 { 3 } else { u64::MAX }).len()
     });
     assert_eq!((taken[0], taken[2], taken[3]), (1_000, 1_000, 1_000));
@@ -297,7 +301,7 @@ fn a_queue_holds_what_it_may_and_any_piece_alone() {
 fn rows_that_will_be_refused_are_those_of_the_first_partition() {
     let (_folder, paths) = files(&[vec![(1, "a\nb".to_owned()), (2, String::new())]]);
     std::fs::write(&paths[0], "1,\"a\nb\"\n99999999999999999999,x\nx,y\n").unwrap();
-    let (taken, _) = shared(source(&paths, 100), (0..2, 2), (shares(500, 0), 1), |_, mut rows| {
+    let (taken, _) = shared(source(&paths, 100), 0..2, 2, shares(500, 0), 1, |_, mut rows| {
         read(&mut *rows, u64::MAX).len()
     });
     assert_eq!(taken, [2, 1]);

@@ -306,7 +306,7 @@ impl Mover<'_> {
                 let mut failed_here = false;
                 if matches!(seen, Ok(None)) {
                     let before = swap.locked_before(&pairs[0].table);
-                    seen = wait_until_queued(holder, (&mover, before), tables, &result);
+                    seen = wait_until_queued(holder, &mover, before, tables, &result);
                     failpoint::hit("publish.queued");
                     failed_here = seen.is_err();
                 }

@@ -217,7 +217,7 @@ impl Maker<'_> {
         let mut to_itself = Vec::new();
         for key in &self.table.foreign_keys {
             let is_null = self.table.may_be_null(key) && random.chance(6);
-            match self.referred(random, key, made, (&row, &is_set)) {
+            match self.referred(random, key, made, &row, &is_set) {
                 Some(referred) if !is_null => {
                     for (&at, field) in key.columns.iter().zip(referred) {
                         row[at] = field;
@@ -265,7 +265,8 @@ impl Maker<'_> {
         random: &mut Random,
         key: &ForeignKeyShape,
         made: &TableRows,
-        (row, is_set): (&[Field], &[bool]),
+        row: &[Field],
+        is_set: &[bool],
     ) -> Option<Vec<Field>> {
         let parent = match key.parent == self.table.name {
             true => made,

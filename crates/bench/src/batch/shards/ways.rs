@@ -236,7 +236,7 @@ impl<'a> Ways<'a> {
             let started = Instant::now();
             let mut done = Vec::new();
             for (mut session, target) in sessions?.into_iter().zip(targets) {
-                let rows = target.insert(&mut session, batch, (started, time_max))?;
+                let rows = target.insert(&mut session, batch, started, time_max)?;
                 done.push((target.server, rows, started.elapsed().as_secs_f64()));
             }
             Ok::<_, Error>(done)
@@ -353,7 +353,8 @@ impl Target<'_> {
         &self,
         session: &mut Session,
         batch: usize,
-        (started, time_max): (Instant, Duration),
+        started: Instant,
+        time_max: Duration,
     ) -> Result<u64, Error> {
         let (mut sql, mut rows) = (String::from(INSERT), 0);
         while started.elapsed() < time_max {

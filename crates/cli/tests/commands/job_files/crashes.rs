@@ -11,7 +11,7 @@ const KILL: i32 = 9;
 
 /// Kills a load at places of which the tables are new from the marked one on, then has the same command
 /// finish what was begun.
-fn kill_at(shop: &mut Shop, places: &[(&str, bool)], (old, new): (&str, &str), more: &[&str]) {
+fn kill_at(shop: &mut Shop, places: &[(&str, bool)], old: &str, new: &str, more: &[&str]) {
     for (place, is_new) in places {
         shop.reset();
         if !old.is_empty() {
@@ -50,7 +50,7 @@ fn a_job_killed_at_any_step_leaves_all_tables_empty_or_all_full() {
         (SWAPPED, true),
         ("job.end", true),
     ];
-    kill_at(&mut shop, &places, ("", &lines(2_000)), &[]);
+    kill_at(&mut shop, &places, "", &lines(2_000), &[]);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_replacing_job_killed_at_any_step_leaves_all_old_rows_or_all_new_ones() {
         ("publish.begin", false),
         (SWAPPED, true),
     ];
-    kill_at(&mut shop, &places, (&lines(50), &lines(900)), &["--mode", "replace"]);
+    kill_at(&mut shop, &places, &lines(50), &lines(900), &["--mode", "replace"]);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn an_appending_job_killed_at_any_step_leaves_all_old_rows_or_adds_all_new_ones(
         ("publish.committed", true),
         ("job.end", true),
     ];
-    kill_at(&mut shop, &places, (&lines(200), &new), &["--mode", "append"]);
+    kill_at(&mut shop, &places, &lines(200), &new, &["--mode", "append"]);
 }
 
 #[test]

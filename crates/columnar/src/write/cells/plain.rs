@@ -34,7 +34,7 @@ impl Plain {
     }
 
     /// The bytes of the value of this number.
-    pub(in crate::write) fn bytes_of<'p>((bytes, ends): (&'p [u8], &[i32]), at: usize) -> &'p [u8] {
+    pub(in crate::write) fn bytes_of<'p>(bytes: &'p [u8], ends: &[i32], at: usize) -> &'p [u8] {
         &bytes[ends[at] as usize..ends[at + 1] as usize]
     }
 
@@ -51,7 +51,7 @@ impl Plain {
         match (self, from) {
             (Plain::Numbers(to), Plain::Numbers(from)) => to.push(from[at]),
             (Plain::Bytes(to, ends), Plain::Bytes(bytes, of)) => {
-                to.extend_from_slice(Plain::bytes_of((bytes, of), at));
+                to.extend_from_slice(Plain::bytes_of(bytes, of, at));
                 ends.push(to.len() as i32);
             }
             _ => {}

@@ -315,7 +315,7 @@ impl ChunkEncoder {
             let (number, is_new) = match &self.plain {
                 Plain::Numbers(numbers) => self.dictionary.number(&numbers[at].to_le_bytes()),
                 Plain::Bytes(bytes, ends) => {
-                    self.dictionary.number(Plain::bytes_of((bytes, ends), at))
+                    self.dictionary.number(Plain::bytes_of(bytes, ends, at))
                 }
             };
             if is_new && 4 * number > 3 * count.min(DICTIONARY_VALUES) {
@@ -393,14 +393,15 @@ impl ChunkEncoder {
         }
         let statistics = self.bounds.statistics(
             self.descriptor.physical_type(),
-            (self.values.order(), self.values.is_text()),
+            self.values.order(),
+            self.values.is_text(),
             self.totals.nulls as u64,
         );
         let codec = match self.totals.is_packed {
             Some(true) => packer.codec()?,
             _ => Compression::UNCOMPRESSED,
         };
-        self.chunk.close(&self.descriptor, &self.totals, (codec, statistics))?;
+        self.chunk.close(&self.descriptor, &self.totals, codec, statistics)?;
         self.dictionary.clear();
         if self.waits {
             // Their memory is for the next column.

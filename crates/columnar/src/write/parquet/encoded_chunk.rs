@@ -102,7 +102,8 @@ impl EncodedChunk {
         &mut self,
         descriptor: &ColumnDescPtr,
         totals: &Totals,
-        (codec, statistics): (Compression, Statistics),
+        codec: Compression,
+        statistics: Statistics,
     ) -> Result<(), Problem> {
         self.value_bytes = totals.value_bytes;
         let has_dictionary = !self.dictionary.is_empty();

@@ -27,7 +27,7 @@ impl Bounds {
     pub(super) fn take(&mut self, values: &Plain, order: Order) {
         match values {
             Plain::Numbers(numbers) => self.take_numbers(numbers, order),
-            Plain::Bytes(bytes, ends) => self.take_bytes((bytes, ends), order),
+            Plain::Bytes(bytes, ends) => self.take_bytes(bytes, ends, order),
         }
     }
 
@@ -42,11 +42,11 @@ impl Bounds {
         self.numbers = Some((turned(least, order), turned(greatest, order)));
     }
 
-    fn take_bytes(&mut self, (bytes, ends): (&[u8], &[i32]), order: Order) {
+    fn take_bytes(&mut self, bytes: &[u8], ends: &[i32], order: Order) {
         let mut bounds = (prefix(&self.least), prefix(&self.greatest));
         let mut signed = Vec::new();
         for at in 1..ends.len() {
-            let value = Plain::bytes_of((bytes, ends), at - 1);
+            let value = Plain::bytes_of(bytes, ends, at - 1);
             // Statistics have no more of a value, and one byte says that it is longer.
             let mut value = &value[..value.len().min(TEXT_BYTES + 1)];
             if order == Order::Signed {
@@ -77,7 +77,8 @@ impl Bounds {
     pub(super) fn statistics(
         &self,
         physical: Type,
-        (order, is_text): (Order, bool),
+        order: Order,
+        is_text: bool,
         nulls: u64,
     ) -> Statistics {
         let (numbers, nulls) = (self.numbers, Some(nulls));
@@ -226,7 +227,7 @@ mod tests {
         let reals = [1.5f64, -2.5, -0.5, 0.0, 2.25].map(|real| real.to_bits() as i64);
         let mut bounds = Bounds::default();
         bounds.take(&Plain::Numbers(reals.to_vec()), Order::Real);
-        let of = |bounds: &Bounds, physical, order| bounds.statistics(physical, (order, false), 0);
+        let of = |bounds: &Bounds, physical, order| bounds.statistics(physical, order, false, 0);
         let expected = Statistics::double(Some(-2.5), Some(2.25), None, Some(0), false);
         assert_eq!(of(&bounds, Type::DOUBLE, Order::Real), expected);
         bounds.clear();

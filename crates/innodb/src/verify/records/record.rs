@@ -186,8 +186,9 @@ impl Walk<'_> {
                 let expected = "off-page values in the clustered leaves only";
                 return Err(self.corrupt(span.start, Rule::Reference, seen, expected));
             }
-            let space = (self.rules.format, fil_header(self.page).space_id.get());
-            let reference = Reference::read(self.page_no, self.page, *span, space, self.writer)?;
+            let (format, space_id) = (self.rules.format, fil_header(self.page).space_id.get());
+            let (leaf, page) = (self.page_no, self.page);
+            let reference = Reference::read(leaf, page, *span, format, space_id, self.writer)?;
             self.scratch.references.extend(reference);
         }
         Ok(())
