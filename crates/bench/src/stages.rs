@@ -31,7 +31,7 @@ use innodb::tree::{Appended, FinishedPage, IndexBuilder};
 use innodb::verify::{Context, Writer, verify_space};
 use sandbox::{Sandbox, SandboxOptions};
 use schema::TableName;
-use server::{Session, catalog};
+use server::Session;
 use sort::{EntryShape, RunStore, SortBuffer, StoreOptions};
 use sources::{Batch, Chunk, Dialect, FileSource, Source, SourceOptions};
 

@@ -6,7 +6,7 @@ use encode::rejects::FaultCounts;
 use job::error::Error;
 use job::stop::Stop;
 use schema::{Reference, TableName};
-use server::{Interrupt, Session, catalog};
+use server::{Interrupt, Session};
 use sort::{KeyRange, Merge, Runs};
 use targets::key_run::read::KeyRows;
 

@@ -8,7 +8,7 @@ use job::pool;
 use job::progress::{Snapshot, Stage};
 use job::stop::Stop;
 use schema::Table;
-use server::{ConnectOptions, Session, catalog};
+use server::{ConnectOptions, Session};
 use sources::Source;
 
 /// Does `work` with the input from its start, and the connection as the options have it. `what` is what it

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use locks::{Mutex, MutexGuard};
-use server::{Session, catalog};
+use server::Session;
 use testkit::Shards;
 
 use crate::support::{Home, Outcome, PATIENCE, finish, resume, run, start, wait_paused};

@@ -3,11 +3,11 @@
 //! Made once before a load from the server's view of the table (its `.cfg` and
 //! catalog) and the column list; then read by every worker.
 
+use catalog::Moment;
 use innodb::cfg::{Cfg, CfgIndex};
 use innodb::record::{RecordShape, RecordWriter, SystemColumn, TRX_ID_AND_ROLL_PTR, TRX_ID_BYTES};
 use job::error::Error;
 use schema::Column;
-use server::catalog::Moment;
 use values::key::KeyPart;
 use values::{Charset, ConvertOptions, Converter, SqlType};
 

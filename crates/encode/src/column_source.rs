@@ -1,9 +1,9 @@
 //! Where the values of a column come from: a field, its DEFAULT where the input leaves it out, or the
 //! counter; and what NULL becomes.
 
+use catalog::Moment;
 use job::error::Error;
 use schema::{Column, DefaultValue};
-use server::catalog::Moment;
 use values::{Charset, ConvertOptions, Converter, SqlMode, SqlType, Zone};
 
 use crate::fields::InputFields;

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use catalog::Moment;
+use catalog::learn::{self, CollationCache};
 use face::option::{DIALECT, FIELDS_ESCAPED_BY, NULL_TOKEN, SQL_MODE};
 use job::error::Error;
 use job::options::{InputOptions, LoadOptions, OnDuplicate, RowOptions, RowRules, ServerOptions};
 use schema::{Column, DefaultValue, Table, quote_name};
-use server::catalog::Moment;
-use server::learn::{self, CollationCache};
 use server::version::Flavor;
-use server::{ServerFacts, Session, catalog, identifier};
+use server::{ServerFacts, Session, identifier};
 use sources::{ReadAs, Source, SourceExt as _};
 use targets::Lock;
 use values::{Charset, ConvertOptions, SqlMode, SqlType, Zone};

@@ -2,7 +2,6 @@
 
 use job::options::{OnDuplicate, RowOptions};
 use schema::{Column, DefaultValue, Table};
-use server::catalog;
 use sources::{ColumnKind, Key, MissingValue, Pointer};
 use values::{Family, SqlType, Value, Zone};
 

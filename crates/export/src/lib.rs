@@ -55,7 +55,7 @@ use job::progress::Progress;
 use schema::{Table, TableKind, TableName};
 use server::error::holders_text;
 use server::identifier::quote_text;
-use server::{ConnectOptions, Session, catalog};
+use server::{ConnectOptions, Session};
 use targets::waiting::{self, ER_LOCK_WAIT_TIMEOUT};
 use values::Family;
 

@@ -15,7 +15,7 @@ use server::engine::{Kind as EngineKind, OLAP};
 use server::error::holders_text;
 use server::reach::{self, is_full};
 use server::session::Isolation;
-use server::{ConnectOptions, Session, catalog};
+use server::{ConnectOptions, Session};
 use targets::brief_lock;
 use targets::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
 use values::SqlType;

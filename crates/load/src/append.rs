@@ -20,7 +20,6 @@ use job::error::Error;
 use job::options::{OnDuplicate, RowOptions};
 use schema::Method;
 use serde::{Deserialize, Serialize};
-use server::catalog;
 use targets::Lock;
 
 use crate::estimate::Estimate;

@@ -24,7 +24,7 @@ use schema::{Table, TableName};
 use server::facts::ServerFacts;
 use server::replication::{self, Primary};
 use server::version::Flavor;
-use server::{ConnectOptions, Interrupt, Session, Unsupported, catalog, replicas};
+use server::{ConnectOptions, Interrupt, Session, Unsupported, replicas};
 use sources::{Source, SourceExt as _};
 use targets::{Connections, Direct, Keeper, Lock, LockOptions, Resting};
 

@@ -14,7 +14,7 @@ use job::options::LoadOptions;
 use job::pool;
 use schema::{Column, Table, TableName};
 use server::version::Flavor;
-use server::{ConnectOptions, Session, catalog, identifier, privileges};
+use server::{ConnectOptions, Session, identifier, privileges};
 use sql::{Comments, CreateTable, Syntax, TableChange};
 use targets::waiting::within;
 

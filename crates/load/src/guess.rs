@@ -10,7 +10,7 @@ use std::slice;
 
 use job::options::{InputOptions, LoadOptions};
 use schema::{Column, TableName};
-use server::{ConnectOptions, Session, catalog};
+use server::{ConnectOptions, Session};
 use sniff::{SniffOptions, Sniffed, TableSettings};
 use sources::{Dialect, FileSource, FoundInput, MultiByte, SourceOptions, remote};
 use values::{Family, SqlType};

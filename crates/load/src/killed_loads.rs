@@ -18,7 +18,7 @@ use job::row_log;
 use job::steps::Steps;
 use schema::TableName;
 use server::identifier::table_condition;
-use server::{ConnectOptions, Session, catalog};
+use server::{ConnectOptions, Session};
 use targets::{Keeper, Lock, Proof, Resting};
 
 use crate::connections::SharedConnections;

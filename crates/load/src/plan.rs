@@ -12,7 +12,7 @@ use job::space::free_bytes;
 use job::tuning::for_load;
 use schema::{Flavor, ForeignKey, KeyEnd, Table, TableName};
 use serde::Serialize;
-use server::{ConnectOptions, Session, catalog};
+use server::{ConnectOptions, Session};
 use sources::{FileSource, Source, SourceExt as _};
 use targets::Lock;
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use server::learn::{self, CollationCache};
+use catalog::learn::{self, CollationCache};
 use values::Charset;
 
 use testkit::Random;

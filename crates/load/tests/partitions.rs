@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use catalog::learn::{self, CollationCache};
 use encode::partition::{self, Router};
 use schema::{PartitionBound, Partitioning, TableName};
 use server::ConnectOptions;
-use server::learn::{self, CollationCache};
 use targets::{Lock, LockOptions};
 use testkit::tables::server::{Db, Server};
 use values::ConvertOptions;

@@ -39,8 +39,8 @@ use disk::private;
 use face::option::FRESH;
 use schema::TableName;
 use serde::{Deserialize, Serialize};
+use server::Session;
 use server::identifier::digest;
-use server::{Session, catalog};
 
 use self::dump::Identity;
 use crate::error::Error;

@@ -6,13 +6,13 @@
 //! statements, and all its rows have one. Values of generated columns are looked at, as LOAD DATA
 //! does, and not sent.
 
+use catalog::{self, Moment};
 use encode::inspected::Inspected;
 use encode::text::{self, Literal};
 use job::error::Error;
 use job::options::RowRules;
 use schema::{Column, Table};
 use server::Session;
-use server::catalog::{self, Moment};
 use server::engine::Kind;
 use server::identifier::quote_name;
 use server::version::{Flavor, Version};

@@ -17,7 +17,7 @@ use encode::rejects::Reject;
 use job::options::{LoadOptions, OnDuplicate};
 use locks::Mutex;
 use schema::TableName;
-use server::{ServerFacts, Session, catalog};
+use server::{ServerFacts, Session};
 use sources::{Chunk, Dialect, FileSource, MultiByte, Source, SourceOptions};
 use testkit::TestServer;
 

@@ -8,7 +8,7 @@ use job::failpoint;
 use job::pool;
 use job::publish::Publish;
 use schema::TableName;
-use server::{Session, catalog};
+use server::Session;
 use targets::publish::FilledBy;
 use targets::{Lock, Transaction};
 

@@ -1,17 +1,11 @@
-//! The connection to a server: sessions, catalog, collations.
+//! The connection to a server: sessions, and what the server is.
 //!
-//! ```text
-//! connect -> facts, catalog: what is there and may it be loaded      learn: collations
-//! ```
-//!
-//! In reading order: [`connect`] is how to reach a server and talk to it, [`facts`] and [`catalog`]
-//! describe it and a table of it, [`learn`] its collations, [`replication`] is who replicates from whom, and how far
-//! replicas are behind.
+//! In reading order: [`connect`] is how to reach a server and talk to it, [`facts`] describe it, [`replication`] is
+//! who replicates from whom, and how far replicas are behind. Its tables are described by crate `catalog`.
 
 #![forbid(unsafe_code)]
 
 mod base_table;
-pub mod catalog;
 pub mod connect;
 pub mod engine;
 pub mod error;
@@ -19,7 +13,6 @@ pub mod facts;
 pub mod filename;
 mod grant;
 pub mod identifier;
-pub mod learn;
 pub mod replication;
 pub mod tested_build;
 mod unsupported;

@@ -2,13 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod accounts;
-mod catalog;
 mod certificates;
-mod collation;
 mod encryption;
 mod impostor;
 mod mysql;
-mod mysql_collation;
 mod nonsense;
 mod option_files;
 mod proof;

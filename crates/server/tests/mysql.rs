@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use catalog::learn::{self, CollationCache};
 use schema::{DefaultValue, TableName};
-use server::learn::{self, CollationCache};
 use server::options::Protocol;
 use server::replicas::{self, Replica};
 use server::replication::lag::Following;
-use server::{
-    ConnectOptions, Encryption, Error, ServerFacts, Session, TlsOptions, Verify, catalog,
-};
+use server::{ConnectOptions, Encryption, Error, ServerFacts, Session, TlsOptions, Verify};
 use testkit::TestServer;
 use values::SqlType;
 

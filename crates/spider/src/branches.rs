@@ -19,7 +19,6 @@
 use std::time::{Duration, Instant};
 
 use disk::failpoint;
-use server::catalog;
 use server::error::{Error, Result};
 use server::identifier::{TableName, quote_text};
 use server::session::{Isolation, Row, Session};

@@ -18,7 +18,7 @@ use export::{
 };
 use face::option::WHERE;
 use schema::{Engine, Table, TableKind};
-use server::{ConnectOptions, Session, catalog};
+use server::{ConnectOptions, Session};
 use targets::brief_lock::ATTEMPT;
 use targets::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
 

@@ -100,7 +100,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Reads a definition of [`server::catalog::definition`].
+    /// Reads a definition of [`catalog::definition`].
     ///
     /// Errors: what of it is not known here, in words.
     pub(super) fn read(definition: &str) -> Result<Links, String> {

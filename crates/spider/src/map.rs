@@ -16,7 +16,7 @@ use schema::TableName;
 use server::error::Result;
 use server::identifier::{digest, quote_text};
 use server::session::Session;
-use server::{ConnectOptions, catalog, replicas};
+use server::{ConnectOptions, replicas};
 
 use crate::link::{Links, Parameters, without_links};
 

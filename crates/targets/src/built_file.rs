@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schema::Table;
 
 use crate::names::Names;
-use server::catalog::{definition, without_references};
+use catalog::{definition, without_references};
 use server::error::{Error, Result};
 use server::facts::database_dir::{DatabaseDir, FileId};
 use server::session::Session;

@@ -29,7 +29,6 @@ use crate::foreign_keys::unchecked;
 use crate::lock::ER_GONE;
 use crate::reach::second;
 use crate::turns::{PAUSE_MIN, TURN, Turns};
-use server::catalog;
 use server::error::Result;
 use server::identifier::TableName;
 use server::session::Session;

@@ -1,9 +1,9 @@
 //! An empty table like the target, as the server copies it.
 
 use crate::lock::Lock;
+use catalog::{definition, for_copies, plain_keys, row_format_of, without_references};
 use schema::RowFormat;
 use server::Unsupported;
-use server::catalog::{definition, for_copies, plain_keys, row_format_of, without_references};
 use server::error::Result;
 use server::identifier::quote_name;
 

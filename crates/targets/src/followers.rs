@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use server::catalog::KeyBetween;
+use catalog::KeyBetween;
 use server::identifier::TableName;
 
 /// Who follows whom.

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use server::catalog;
 use server::error::Result;
 use server::identifier::{TableName, quote_text};
 use server::session::Session;

@@ -10,7 +10,6 @@ use crate::foreign_keys::unchecked;
 use crate::lock::Lock;
 use crate::staging_database::drop_keys_of;
 use crate::swap::exec_published;
-use server::catalog;
 use server::error::{Error, Result};
 use server::identifier::TableName;
 use server::session::Session;

@@ -12,7 +12,6 @@ use crate::foreign_keys::own_parents;
 use crate::lock::{Lock, LockOptions};
 use crate::names::{Names, digest_of, digests_in, is_own_database};
 use crate::turns::TURN;
-use server::catalog;
 use server::error::{Error, Result};
 use server::identifier::{TableName, quote_text};
 use server::session::Session;

@@ -21,7 +21,6 @@ use crate::swapped::check_emptied;
 use face::option::DATADIR;
 use schema::{Engine, ForeignKey, TableKind};
 use server::Unsupported;
-use server::catalog;
 use server::engine::Kind;
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;

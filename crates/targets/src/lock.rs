@@ -18,7 +18,6 @@ use crate::names::Names;
 use crate::turns::{Blocked, Turns};
 use crate::waiting::Patience;
 use server::Unsupported;
-use server::catalog;
 use server::error::{Error, Result};
 use server::facts::{ServerFacts, database_dir::DatabaseDir, writes_kept_away};
 use server::session::{Done, Session};

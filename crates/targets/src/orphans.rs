@@ -4,8 +4,8 @@
 //! which is other than values where types are not the same on both sides: see [`Equal`].
 
 use crate::staging_database::Waiting;
+use catalog::{self, definition, references};
 use schema::{Reference, Table, TableName};
-use server::catalog::{self, definition, references};
 use server::error::{Error, Orphans, Result};
 use server::identifier::quote_name;
 use server::session::{Row, Session};

@@ -21,7 +21,7 @@ use crate::staging_database;
 use crate::swap::{Before, Held, Pair, Swap};
 use crate::swapped::Swapped;
 use crate::turns::{TURN, Turns, is_wait};
-use server::catalog::{self, definition};
+use catalog::{self, definition};
 use server::engine::Swap as EngineSwap;
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;

@@ -18,7 +18,6 @@ use crate::names::Names;
 use crate::orphans;
 use crate::staging_database::{self, Waiting};
 use schema::{KeyEnd, Mode, Reference, Table, TableName};
-use server::catalog;
 use server::error::Result;
 use server::session::Session;
 

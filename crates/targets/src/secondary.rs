@@ -10,7 +10,7 @@
 
 use schema::{Index, IndexKind, Table};
 
-use server::catalog::{self, definition};
+use catalog::{self, definition};
 use server::error::Result;
 use server::identifier::{TableName, quote_name, quoted_name};
 use server::session::Session;

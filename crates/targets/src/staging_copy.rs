@@ -16,8 +16,8 @@ use crate::lock::Lock;
 use crate::names::staging_name;
 use crate::publish::Filled;
 use crate::secondary::{Defer, Secondary, alter_text};
+use catalog::definition;
 use server::Unsupported;
-use server::catalog::definition;
 use server::error::{Error, Result};
 
 /// Connections lost in [`StagingCopy::finish`] before it gives up.

@@ -17,8 +17,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::foreign_keys::unchecked;
 use crate::names::Names;
+use catalog::{self, definition, references, without_references};
 use schema::{Mode, Table, TableName};
-use server::catalog::{self, definition, references, without_references};
 use server::error::{Error, Result};
 use server::identifier::{quote_name, quote_text};
 use server::session::Session;

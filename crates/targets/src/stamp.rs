@@ -29,7 +29,6 @@ use crate::checkpoint::status;
 use crate::lock::Lock;
 use crate::publish::Filled;
 use crate::read_back::Access;
-use server::catalog;
 use server::error::{Error, Result};
 use server::facts::ServerFacts;
 use server::identifier::TableName;

@@ -16,7 +16,7 @@ use crate::names::{Names, is_own_database, kept_name};
 use crate::staging_database;
 use crate::swap::{HOLDERS_MAX, Held, exec_published};
 use crate::turns::{TURN, Turns, in_turn};
-use server::catalog::{self, definition, without_references};
+use catalog::{self, definition, without_references};
 use server::error::{Error, Result};
 use server::identifier::TableName;
 use server::session::Session;

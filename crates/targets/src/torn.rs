@@ -11,7 +11,6 @@
 //! | a file that InnoDB does not know | 1005 or 1025, with 184 | us |
 
 use disk::failpoint;
-use server::catalog;
 use server::error::{Error, Result};
 use server::facts::ServerFacts;
 use server::facts::database_dir::DatabaseDir;

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use schema::{Mode, TableName};
-use server::catalog;
 use server::{ConnectOptions, Error, Session};
 use targets::import::{Building, Imported, Placed};
 use targets::relations::KeyChecks;

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use schema::{Mode, TableName};
-use server::catalog;
 use server::{Error, Session};
 use targets::relations::KeyChecks;
 use targets::secondary::Defer;

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use schema::{Mode, TableName};
-use server::catalog;
 use server::{Error, Session};
 use targets::swap::{Before, Pair, Swap};
 use testkit::TestServer;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use catalog::learn::{self, CollationCache};
 use encode::binding::{self, BoundColumn};
 use encode::fields::InputFields;
 use encode::formats;
@@ -13,8 +14,7 @@ use face::option::DDL;
 use job::error::Error;
 use job::options::{LoadOptions, Mode};
 use schema::{Column, Table};
-use server::learn::{self, CollationCache};
-use server::{Row, ServerFacts, Session, catalog};
+use server::{Row, ServerFacts, Session};
 use sources::Formats;
 use values::{Charset, ConvertOptions, Converter};
 

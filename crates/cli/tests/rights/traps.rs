@@ -275,7 +275,7 @@ fn a_name_that_a_transaction_holds_stays_a_tables_until_its_end() {
     let insert = format!("INSERT INTO {} VALUES (6, 6)", t.quoted());
     let written = trap.root.write_to(&t, |session| session.exec(&insert)).unwrap_err();
     assert!(written.to_string().starts_with(&view), "{written}");
-    let read = server::catalog::is_empty(&mut trap.root, &t).unwrap_err();
+    let read = catalog::is_empty(&mut trap.root, &t).unwrap_err();
     assert!(read.to_string().starts_with(&view), "{read}");
     let ran = trap.root.query(&format!("SELECT who FROM {}", trap.trace)).unwrap();
     assert!(ran.is_empty());

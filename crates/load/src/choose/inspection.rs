@@ -11,7 +11,7 @@ use schema::{Method, Table, TableName, quote_name};
 use send::Destination;
 use server::engine::Kind;
 use server::version::Flavor;
-use server::{ServerFacts, Session, Unsupported, catalog};
+use server::{ServerFacts, Session, Unsupported};
 use sources::{Source, SourceExt as _};
 use targets::stamp::had_backup_history;
 use targets::{Direct, Lock};

@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
+use catalog::{self, CatalogCache};
 use job::error::Error;
 use job::options::LoadOptions;
 use job::progress::Progress;
 use job::report::Report;
 use schema::Table;
-use server::catalog::{self, CatalogCache};
 use server::{ConnectOptions, Session};
 
 use super::facts::waiting;

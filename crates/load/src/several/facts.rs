@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use job::error::Error;
 use job::options::{InputOptions, LoadOptions, LoadPath, Mode};
 use schema::{Table, TableName};
+use server::Session;
 use server::engine::Kind;
-use server::{Session, catalog};
 use sources::remote;
 
 use crate::choose::{CommandFacts, CommandTable, small_bytes};

@@ -13,7 +13,7 @@ use job::report::Stopwatch;
 use locks::Mutex;
 use schema::{Table, TableName};
 use server::engine::Swap;
-use server::{ConnectOptions, Session, catalog};
+use server::{ConnectOptions, Session};
 use targets::{Keeper, Resting};
 
 use super::facts::waiting;

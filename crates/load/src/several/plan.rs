@@ -10,7 +10,7 @@ use job::options::{LoadOptions, LoadPath, WithOthers};
 use job::tuning::for_load;
 use schema::{Table, TableName};
 use serde::Serialize;
-use server::{ConnectOptions, Session, catalog};
+use server::{ConnectOptions, Session};
 use targets::{Keeper, Lock, Resting};
 
 use super::facts::waiting;

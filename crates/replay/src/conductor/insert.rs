@@ -215,7 +215,7 @@ impl Conductor<'_, '_> {
         let staging = self.tables.staging(&table).cloned();
         let is_empty = match self.filled.get(&table) {
             Some(filled) => !filled.has_rows,
-            None => server::catalog::is_empty(&mut self.sessions.own, &table)?,
+            None => catalog::is_empty(&mut self.sessions.own, &table)?,
         };
         self.has_rows(&table);
         let state = self.state()?;

@@ -31,7 +31,7 @@ impl Conductor<'_, '_> {
         }
         self.barrier()?;
         let own = &mut self.sessions.own;
-        if !server::catalog::exists(own, table)? {
+        if !catalog::exists(own, table)? {
             // A temporary table of the dump's session, or none: its session tells.
             return Ok(false);
         }
@@ -47,7 +47,7 @@ impl Conductor<'_, '_> {
             },
             false => false,
         };
-        if is_unclear && !server::catalog::is_empty(own, table)? {
+        if is_unclear && !catalog::is_empty(own, table)? {
             self.journal.write(Line::Told(self.spot))?;
             return Err(Error::Refused(format!(
                 "an earlier replay was interrupted while it loaded these rows into {table}, so the \
@@ -59,7 +59,7 @@ impl Conductor<'_, '_> {
         let is_doubled = self.shared.options.folder().is_some()
             && self.existing.contains(table)
             && !has_ours
-            && !server::catalog::is_empty(own, table)?;
+            && !catalog::is_empty(own, table)?;
         if is_doubled {
             return Err(Error::Refused(format!(
                 "{table} existed before this replay and has rows, so the rows of the dump may be there \

@@ -1,7 +1,7 @@
 //! The conditions under which rows of a run may be loaded by other statements than the dump's, and in which order.
 
 use schema::{DefaultValue, Engine, Table, TableName};
-use server::{Session, catalog};
+use server::Session;
 use sources::MultiByte;
 use sql::{InsertHead, Verb};
 

@@ -6,8 +6,8 @@
 
 use face::option::FRESH;
 use schema::TableName;
+use server::Session;
 use server::identifier::{digest, table_condition};
-use server::{Session, catalog};
 
 use super::{Finished, Journal, Line};
 use crate::error::Error;

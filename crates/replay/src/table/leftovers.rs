@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use schema::TableName;
 use server::identifier::quote_text;
-use server::{Session, catalog, privileges};
+use server::{Session, privileges};
 use targets::names::suffix;
 use targets::torn::{remove_unknown_files, rows_if_there};
 use targets::{Lock, LockOptions};

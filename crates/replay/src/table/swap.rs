@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use schema::TableName;
-use server::{Session, catalog};
+use server::Session;
 use targets::carried_keys::{carry_over, mend};
 use targets::foreign_keys::unchecked;
 use targets::lock::LOCK_WAIT;

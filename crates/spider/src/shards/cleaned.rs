@@ -9,7 +9,7 @@ use face::option::SHARD;
 use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, Mode};
-use server::{Session, catalog};
+use server::Session;
 use targets::Lock;
 
 use super::reached;

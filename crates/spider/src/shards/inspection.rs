@@ -13,7 +13,7 @@ use job::report::{Report, ShardReport};
 use load::places::PlacesPlan;
 use load::{Refused, parts};
 use schema::{Engine, Table, TableKind};
-use server::{ConnectOptions, Session, Unsupported, catalog, facts};
+use server::{ConnectOptions, Session, Unsupported, facts};
 use sources::{Source, SourceExt as _};
 use targets::Lock;
 use values::{SqlMode, SqlType};

@@ -7,7 +7,7 @@ use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, Mode};
 use schema::TableName;
-use server::{ConnectOptions, Session, catalog};
+use server::{ConnectOptions, Session};
 use targets::{Lock, LockOptions};
 
 use super::inspection::Inspection;

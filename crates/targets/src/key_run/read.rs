@@ -1,7 +1,6 @@
 //! Keys of a table that is there, as the server shows them, to the bytes that those of a built one have.
 
 use schema::{Reference, TableName};
-use server::catalog;
 use server::error::{Error, Result};
 use server::identifier::quote_name;
 use server::session::{Row, Session};

@@ -16,7 +16,7 @@ use crate::queued::{POLL, wait_until_queued};
 use crate::reach::second;
 use crate::turns::{Blocked, TURN, Turns};
 use crate::waiting::{ER_LOCK_WAIT_TIMEOUT, Patience};
-use server::catalog::{self, KeyBetween};
+use catalog::{self, KeyBetween};
 use server::connect::Mark;
 use server::error::{Error, Result};
 use server::identifier::TableName;

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use catalog::learn::{self, CollationCache};
 use innodb::cfg::{Cfg, CfgIndex};
 use innodb::ids::PAGE_SIZE;
 use innodb::index_page::{PAGE_HEADER, PageHeader};
@@ -14,7 +15,6 @@ use innodb::record::{DELETED, RECORD_HEADER, RecordShape, SystemColumn};
 use innodb::space_format::SpaceFormat;
 use innodb::verify::{Compare, Context, Report, Writer, collation_of, verify_space};
 use server::Row;
-use server::learn::{self, CollationCache};
 use values::Collation;
 
 use crate::tables::server::{Db, Server};

@@ -11,9 +11,9 @@ const READ: [(&str, &str); 9] = [
     ("adbc/connection.rs", "name}"),
     ("send/import_file.rs", "file}"),
     ("send/shards.rs", "from}"),
-    ("server/catalog/evaluate.rs", "copy}"),
-    ("server/catalog/defaults.rs", "copy}"),
-    ("server/learn/contractions.rs", "of}"),
+    ("catalog/evaluate.rs", "copy}"),
+    ("catalog/defaults.rs", "copy}"),
+    ("catalog/learn/contractions.rs", "of}"),
     // The server's own tables of locks.
     ("targets/row_waits.rs", "trx}"),
     ("targets/row_waits.rs", "waits}"),
@@ -27,8 +27,8 @@ const WRITTEN: [&str; 6] = [
     "send/import_file.rs",
     "send/sender/statements.rs",
     "spider/shards/staged.rs",
-    "server/catalog/evaluate.rs",
-    "server/catalog/defaults.rs",
+    "catalog/evaluate.rs",
+    "catalog/defaults.rs",
     "export/layout/insert.rs",
 ];
 

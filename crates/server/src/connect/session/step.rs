@@ -42,7 +42,7 @@ impl Session {
     }
 
     /// How often the server was asked something so far.
-    pub(crate) fn calls(&self) -> u64 {
+    pub fn calls(&self) -> u64 {
         self.driver.calls()
     }
 

@@ -19,8 +19,8 @@ use values::collation::{
 
 use super::is_mysql;
 use super::target::{Levels, Target, hex_literal};
-use crate::error::Result;
-use crate::session::Session;
+use server::error::Result;
+use server::session::Session;
 
 /// Scripts whose letters stand in several blocks of 256 code points (first, end of each run); each
 /// slice is searched whole.

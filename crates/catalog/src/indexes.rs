@@ -4,9 +4,9 @@ use schema::{Index, IndexColumn, IndexKind};
 
 use super::About;
 use super::create_table::keys_without_overlaps;
-use crate::error::Result;
-use crate::session::Row;
-use crate::version::Flavor;
+use server::error::Result;
+use server::session::Row;
+use server::version::Flavor;
 
 /// Asks about indexes.
 pub(super) fn sql(flavor: Flavor, About { condition, also }: &About) -> String {

@@ -4,11 +4,11 @@ use schema::{Column, DefaultValue, Generated};
 use values::SqlType;
 
 use super::{About, column_type};
-use crate::error::{Error, Result};
-use crate::identifier::quote_text;
 use crate::learn::{self, CollationCache};
-use crate::session::{Row, Session};
-use crate::version::Flavor;
+use server::error::{Error, Result};
+use server::identifier::quote_text;
+use server::session::{Row, Session};
+use server::version::Flavor;
 
 /// Asks about columns.
 pub(super) fn sql(flavor: Flavor, About { condition, also }: &About) -> String {

@@ -6,8 +6,8 @@ use values::Charset;
 use values::collation::{CollationError, Weights, WeightsBuilder};
 
 use super::{Target, numbers};
-use crate::error::Result;
-use crate::session::Session;
+use server::error::Result;
+use server::session::Session;
 
 /// Characters asked for by one statement.
 const CODES_PER_QUERY: u32 = 0x1_0000;

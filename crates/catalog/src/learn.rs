@@ -17,10 +17,10 @@ use std::sync::Arc;
 use values::Charset;
 use values::collation::{Collation, CollationData, CollationError, Level, Verdict, WeightsBuilder};
 
-use crate::engine::Kind;
-use crate::error::Result;
-use crate::session::Session;
-use crate::version::Flavor;
+use server::engine::Kind;
+use server::error::Result;
+use server::session::Session;
+use server::version::Flavor;
 
 mod built_in;
 mod cache;
@@ -210,7 +210,7 @@ fn twin(
     let twin = format!("utf8mb4{kind}");
     let data = match learn(session, &twin, cache) {
         // Not every collation of ucs2 has one.
-        Err(crate::Error::Statement { .. }) => return Ok(None),
+        Err(server::Error::Statement { .. }) => return Ok(None),
         data => data?,
     };
     Ok(Some(data).filter(|data| data.verdict == Verdict::Exact))

@@ -6,11 +6,11 @@ use schema::{Check, Column, ForeignKey, KeyEnd, TableName, Trigger};
 use values::SqlType;
 
 use super::About;
-use crate::error::Result;
-use crate::filename::filename;
-use crate::identifier::{quote_name, quote_text};
-use crate::session::{Row, Session};
-use crate::version::Flavor;
+use server::error::Result;
+use server::filename::filename;
+use server::identifier::{quote_name, quote_text};
+use server::session::{Row, Session};
+use server::version::Flavor;
 
 /// The server's answer when the account may not look, or it has no such dictionary: what is no InnoDB shows what any account may ask for.
 const ER_ACCESS: [u16; 5] = [1044, 1142, 1227, 1109, 1146];

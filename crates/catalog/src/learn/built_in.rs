@@ -7,8 +7,8 @@ use values::{Charset, CollationData};
 
 use super::target::{Levels, Target};
 use super::{CollationCache, ready, refused, self_test, without_weights};
-use crate::error::Result;
-use crate::session::Session;
+use server::error::Result;
+use server::session::Session;
 
 /// A built-in collation as MySQL has it.
 ///

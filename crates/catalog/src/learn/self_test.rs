@@ -12,9 +12,9 @@ use values::Charset;
 use values::collation::{Collation, CollationData};
 
 use super::Target;
-use crate::error::Result;
-use crate::identifier::hex;
-use crate::session::Session;
+use server::error::Result;
+use server::identifier::hex;
+use server::session::Session;
 
 /// Random strings.
 const STRINGS: usize = 6000;

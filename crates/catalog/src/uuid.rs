@@ -6,8 +6,8 @@
 use schema::{OldUuids, Table, UuidMaker};
 use values::SqlType;
 
-use crate::error::Result;
-use crate::session::Session;
+use server::error::Result;
+use server::session::Session;
 
 /// Version 7: in time order as newer servers store it, the other way round as older ones do.
 const PROBE: &str = "SELECT CAST('00000000-0000-7000-8000-000000000001' AS UUID) \

@@ -8,9 +8,9 @@ use values::SqlType;
 
 use super::constant::{current_timestamp_digits, variable_part};
 use super::defaults::{blank, lenient, make_copy, names};
-use crate::error::{Error, Result};
-use crate::identifier::quote_name;
-use crate::session::Session;
+use server::error::{Error, Result};
+use server::identifier::quote_name;
+use server::session::Session;
 
 /// Name of the temporary staging table. Temporary tables are visible to their session alone.
 const COPY: &str = "_inrush_defaults";

@@ -12,10 +12,10 @@ use values::collation::CollationError;
 
 use super::CollationCache;
 use super::numbers;
-use crate::error::{Error, Result};
-use crate::identifier::hex;
-use crate::session::Session;
-use crate::version::Flavor;
+use server::error::{Error, Result};
+use server::identifier::hex;
+use server::session::Session;
+use server::version::Flavor;
 
 /// CONVERT's result for a character that the other set lacks.
 const LACKS: u32 = b'?' as u32;

@@ -1,8 +1,10 @@
-//! A table as the server describes it.
+//! A table as the server describes it, and the character sets and collations of its columns.
 //!
 //! [`read`] asks information_schema and SHOW CREATE TABLE and turns the answer into a
 //! [`schema::Table`]: facts, of which paths judge by themselves. The server's own words are
 //! believed; nothing is parsed from a CREATE statement of the user's.
+
+#![forbid(unsafe_code)]
 
 mod catalog_cache;
 mod column_type;
@@ -13,6 +15,7 @@ mod create_table;
 mod defaults;
 mod evaluate;
 mod indexes;
+pub mod learn;
 mod partitions;
 mod references;
 mod uuid;
@@ -32,10 +35,10 @@ pub use self::evaluate::{Moment, default_moment_digits, evaluate_defaults};
 pub use self::references::{plain_keys, references, without_references};
 
 use self::catalog_cache::View;
-use crate::error::{Error, Result};
-use crate::identifier::{quote_text, table_condition};
-use crate::session::{Row, Session};
-use crate::version::Flavor;
+use server::error::{Error, Result};
+use server::identifier::{quote_text, table_condition};
+use server::session::{Row, Session};
+use server::version::Flavor;
 
 /// How long a table may be listed without an engine before that is believed.
 const LISTED_WAIT: Duration = Duration::from_secs(2);

@@ -2,9 +2,9 @@
 
 use schema::{Column, CreateOption, DefaultValue, TableName};
 
-use crate::error::Result;
-use crate::identifier::quoted_name;
-use crate::session::{Row, Session};
+use server::error::Result;
+use server::identifier::quoted_name;
+use server::session::{Row, Session};
 
 /// The tablespace of MySQL's that stands for a file of the table's own.
 const OWN_FILE: &str = "innodb_file_per_table";

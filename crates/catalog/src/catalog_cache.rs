@@ -14,8 +14,8 @@ use schema::{ForeignKey, TableName};
 use super::constraints::{KeysOfTables, foreign_keys_of};
 use super::create_table::definitions;
 use super::{About, columns, constraints, indexes, is_listed_only};
-use crate::error::Result;
-use crate::session::{Row, Session};
+use server::error::Result;
+use server::session::{Row, Session};
 
 /// Tables that a question names at most.
 const TABLES_MAX: usize = 64;

@@ -3,9 +3,9 @@
 use values::Charset;
 
 use super::is_mysql;
-use crate::error::Result;
-use crate::identifier::hex;
-use crate::session::{Row, Session};
+use server::error::Result;
+use server::identifier::hex;
+use server::session::{Row, Session};
 
 /// Levels a collation may have.
 const LEVELS_MAX: usize = 3;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use server::learn::{self, CollationCache, learn};
+use catalog::learn::{self, CollationCache, learn};
 use server::{Row, Session};
 use testkit::TestServer;
 use values::collation::Verdict;

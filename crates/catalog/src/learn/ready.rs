@@ -9,8 +9,8 @@ use locks::Mutex;
 use values::collation::Collation;
 
 use super::{CollationCache, learn};
-use crate::error::Result;
-use crate::session::Session;
+use server::error::Result;
+use server::session::Session;
 
 /// As many are kept; a large one takes some 2 MB.
 const KEPT_MAX: usize = 8;

@@ -4,8 +4,8 @@ use schema::{Partition, PartitionBound, PartitionMethod, Partitioning, TableName
 
 use super::create_table::{is_partitioned, lines};
 use super::only;
-use crate::error::Result;
-use crate::session::{Row, Session};
+use server::error::Result;
+use server::session::{Row, Session};
 
 /// Into what the rows of a table are divided, if they are; `options` are its CREATE_OPTIONS.
 pub(super) fn partitioning(

@@ -8,10 +8,10 @@ use schema::{Column, DefaultValue, Table, TableName};
 use values::{Charset, Family, SqlType};
 
 use super::column_type::parse_literal;
-use crate::error::{Error, Result};
-use crate::identifier::quote_name;
-use crate::session::Session;
-use crate::version::Flavor;
+use server::error::{Error, Result};
+use server::identifier::quote_name;
+use server::session::Session;
+use server::version::Flavor;
 
 /// Server errors of a temporary staging table that the account may not make: it lacks the right, or the server insists on a primary key.
 const ER_NO_COPY: [u16; 3] = [1044, 1142, 3750];

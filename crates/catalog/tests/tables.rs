@@ -5,7 +5,7 @@ use schema::{
     RowFormat, Storage, Table, TableName,
 };
 use server::identifier::{digest, quote_text};
-use server::{ConnectOptions, Error, ServerFacts, Session, catalog};
+use server::{ConnectOptions, Error, ServerFacts, Session};
 use testkit::{TestServer, TestServerOptions};
 use values::{Charset, SqlType, TextType};
 

@@ -11,7 +11,7 @@
 use schema::{Reference, TableName};
 
 use super::create_table::lines;
-use crate::identifier::quoted_name;
+use server::identifier::quoted_name;
 
 /// The foreign keys of a table of `database`, in the order in which they are shown.
 pub fn references(definition: &str, database: &str) -> Vec<Reference> {
