@@ -9,8 +9,9 @@ use std::sync::atomic::AtomicU64;
 use encode::entries::Entries;
 use job::stop::Stop;
 use sort::{EntryShape, RunStore};
+use values::decode::big_endian;
 
-use crate::place::{Place, number};
+use crate::place::Place;
 
 /// A fault of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl What {
     }
 
     fn from_bytes(bytes: &[u8]) -> What {
-        let at = number(&bytes[1..What::BYTES]) as u16;
+        let at = big_endian(&bytes[1..What::BYTES]) as u16;
         match bytes[0] {
             0 => What::Fields,
             1 => What::Shared(at),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use encode::mapped::{LineAt, LinePlace};
 use job::position::{Position, PositionCursor};
 use sources::Chunk;
+use values::decode::big_endian;
 
 /// In [`Place::offset`], says that a row is no text, and that its number is there in place of a byte.
 const NUMBERED: u64 = 1 << 63;
@@ -36,9 +37,9 @@ impl Place {
     /// Reads the bytes of [`Place::to_bytes`].
     pub(crate) fn from_bytes(bytes: &[u8]) -> Place {
         Place {
-            file: number(&bytes[..4]) as u32,
-            offset: number(&bytes[4..12]),
-            line: number(&bytes[12..Place::BYTES]),
+            file: big_endian(&bytes[..4]) as u32,
+            offset: big_endian(&bytes[4..12]),
+            line: big_endian(&bytes[12..Place::BYTES]),
         }
     }
 
@@ -89,11 +90,6 @@ impl<'a> Here<'a> {
     pub(crate) fn position(&self, files: &[PathBuf]) -> Position {
         Position::of(self.chunk, self.start, files)
     }
-}
-
-/// A big-endian number of any width up to eight bytes.
-pub(crate) fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 #[cfg(test)]

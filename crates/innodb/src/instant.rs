@@ -26,7 +26,7 @@ pub use read::is_altered;
 
 use crate::ids::PAGE_SIZE;
 use crate::index_page::{HEAP, INFIMUM, SUPREMUM, next_record};
-use crate::leaves::{LiveRecord, corrupt};
+use crate::leaves::{LiveRecord, corrupt, outside};
 use crate::page::PageBytes;
 use crate::record::{DELETED, FieldSpan, MIN_RECORD, RECORD_HEADER, RecordShape, RecordWriter};
 use crate::source::ReadError;
@@ -77,13 +77,7 @@ impl<'a> Rewriter<'a> {
                 break;
             }
             if origin < HEAP || self.rest == 0 {
-                return Err(corrupt(
-                    page_no,
-                    origin,
-                    "record",
-                    origin as u64,
-                    "a record on the page",
-                ));
+                return Err(outside(page_no, origin));
             }
             let info = leaf[origin - RECORD_HEADER];
             if info & (DELETED | MIN_RECORD) == 0 {

@@ -407,13 +407,7 @@ impl LeafRecords {
             }
             let extent = self.plan.extent(page, origin).filter(|_| origin > SUPREMUM && rest > 0);
             let Some(extent) = extent else {
-                return Err(corrupt(
-                    page_no,
-                    origin,
-                    "record",
-                    origin as u64,
-                    "a record on the page",
-                ));
+                return Err(outside(page_no, origin));
             };
             rest -= 1;
             let kind = page[origin - RECORD_HEADER + 2] & 7;
@@ -538,6 +532,11 @@ impl LeafRecords {
 
 /// Places on a page fit [`LiveRecord`].
 const _: () = assert!(PAGE_SIZE <= u16::MAX as usize);
+
+/// The error of a record that begins outside of its page.
+pub(crate) fn outside(page_no: u32, origin: usize) -> ReadError {
+    corrupt(page_no, origin, "record", origin as u64, "a record on the page")
+}
 
 pub(crate) fn corrupt(
     page_no: u32,

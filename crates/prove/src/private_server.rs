@@ -14,9 +14,8 @@ const PREFIX: &str = "inrush-proof-";
 const TMP: &str = "tmp";
 
 /// Arguments of the private server beside the user's settings: small, and safe against kills of its process.
-const ARGUMENTS: [&str; 15] = [
+const ARGUMENTS: [&str; 9] = [
     "--innodb-buffer-pool-size=64M",
-    "--innodb-log-file-size=32M",
     "--innodb-data-file-path=ibdata1:12M:autoextend",
     // Its process is killed, and never the machine.
     "--innodb-flush-log-at-trx-commit=2",
@@ -24,43 +23,39 @@ const ARGUMENTS: [&str; 15] = [
     "--innodb-doublewrite=OFF",
     "--innodb-buffer-pool-dump-at-shutdown=0",
     "--innodb-buffer-pool-load-at-startup=0",
-    "--key-buffer-size=1M",
-    "--aria-pagecache-buffer-size=1M",
-    "--performance-schema=OFF",
     "--local-infile=ON",
-    "--skip-log-bin",
-    // A newer one makes itself a certificate at each start, which can take seconds.
-    "--skip-ssl",
     "--sql-mode=",
 ];
 
-/// The same for MySQL, which has no other port and makes no certificates then.
-const ARGUMENTS_MYSQL: [&str; 15] = [
-    "--innodb-buffer-pool-size=64M",
-    "--innodb-redo-log-capacity=64M",
-    "--innodb-data-file-path=ibdata1:12M:autoextend",
-    "--innodb-flush-log-at-trx-commit=2",
-    "--innodb-flush-method=nosync",
-    "--innodb-doublewrite=OFF",
-    "--innodb-buffer-pool-dump-at-shutdown=0",
-    "--innodb-buffer-pool-load-at-startup=0",
+const ARGUMENTS_MARIADB: &[&str] = &[
+    "--innodb-log-file-size=32M",
     "--key-buffer-size=1M",
-    "--local-infile=ON",
+    "--aria-pagecache-buffer-size=1M",
+    "--performance-schema=OFF",
+    "--skip-log-bin",
+    // A newer one makes itself a certificate at each start, which can take seconds.
+    "--skip-ssl",
+];
+
+/// MySQL has no other port and makes no certificates then.
+const ARGUMENTS_MYSQL: &[&str] = &[
+    "--innodb-redo-log-capacity=64M",
+    "--key-buffer-size=1M",
     "--disable-log-bin",
     "--mysqlx=OFF",
     "--auto-generate-certs=OFF",
     "--secure-file-priv=",
-    "--sql-mode=",
 ];
 
 /// Arguments of a private server for a build with its settings.
 pub(crate) fn arguments(build: &ServerBuild) -> Vec<String> {
     let own = match build.version.flavor {
-        Flavor::MariaDb => &ARGUMENTS,
-        Flavor::MySql => &ARGUMENTS_MYSQL,
+        Flavor::MariaDb => ARGUMENTS_MARIADB,
+        Flavor::MySql => ARGUMENTS_MYSQL,
     };
     let settings = build.settings.iter().map(|(name, value)| format!("--{name}={value}"));
-    own.iter().map(|argument| (*argument).to_owned()).chain(settings).collect()
+    let small = ARGUMENTS.iter().chain(own).map(|argument| (*argument).to_owned());
+    small.chain(settings).collect()
 }
 
 /// Makes the folder of a private server, and removes those of killed proofs.

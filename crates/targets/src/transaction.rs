@@ -130,37 +130,13 @@ impl Transaction {
         let Some(first) = targets.first() else { return Ok(()) };
         let of_first = |error| Box::new((first.table.name.clone(), error));
         let wait = first.patience.wait;
-        let mut turns = Turns::begin(wait);
+        let turns = Turns::begin(wait);
         set_waits(session, TURN).map_err(of_first)?;
-        let mut is_first_turn = true;
-        loop {
-            // An error of the common request names no table: they are held one by one then.
-            if std::mem::take(&mut is_first_turn) {
-                let included = are_included(targets, session);
-                if matches!(included, Ok(true)) {
-                    break;
-                }
-                if let Err(failed) = begin_anew(session) {
-                    return Err(of_first(included.err().unwrap_or(failed)));
-                }
-            }
-            let taken = targets.iter().try_for_each(|target| {
-                let taken = include(&target.table, &target.patience, session, Mode::Insert);
-                taken.map_err(|error| Box::new((target, error)))
-            });
-            let Err(failed) = taken else { break };
-            let (target, error) = *failed;
-            let of_target = |error| Box::new((target.table.name.clone(), error));
-            if session.exec("ROLLBACK").is_err() {
-                return Err(of_target(error));
-            }
-            if let Error::LockWait { holders, .. } = &error {
-                target.patience.tell(holders);
-            }
-            if !turns.again(&error, session) {
-                return Err(of_target(error));
-            }
-            session.exec("START TRANSACTION").map_err(of_target)?;
+        // An error of the common request names no table: they are held one by one then.
+        let included = are_included(targets, session);
+        if !matches!(included, Ok(true)) {
+            begin_anew(session).map_err(|failed| of_first(included.err().unwrap_or(failed)))?;
+            include_each(targets, session, turns)?;
         }
         set_waits(session, wait).map_err(of_first)
     }
@@ -333,6 +309,35 @@ fn include(table: &Table, patience: &Patience, session: &mut Session, mode: Mode
     }
     let detail = "the table's definition changed during the load".to_owned();
     Err(Error::Altered { target: name.to_string(), detail })
+}
+
+/// Holds tables one by one, as they were described, and empty. Behind a turn, the transaction begins anew.
+///
+/// Errors: those of [`Transaction::include`], with the target.
+fn include_each(
+    targets: &[&Resting],
+    session: &mut Session,
+    mut turns: Turns,
+) -> std::result::Result<(), Box<(TableName, Error)>> {
+    loop {
+        let taken = targets.iter().try_for_each(|target| {
+            let taken = include(&target.table, &target.patience, session, Mode::Insert);
+            taken.map_err(|error| Box::new((target, error)))
+        });
+        let Err(failed) = taken else { return Ok(()) };
+        let (target, error) = *failed;
+        let of_target = |error| Box::new((target.table.name.clone(), error));
+        if session.exec("ROLLBACK").is_err() {
+            return Err(of_target(error));
+        }
+        if let Error::LockWait { holders, .. } = &error {
+            target.patience.tell(holders);
+        }
+        if !turns.again(&error, session) {
+            return Err(of_target(error));
+        }
+        session.exec("START TRANSACTION").map_err(of_target)?;
+    }
 }
 
 /// Holds many tables as they were described, and empty, by few requests: false if one is not so.

@@ -14,6 +14,7 @@ use crate::inet::{INET4_BYTES, INET6_BYTES};
 use crate::sql_type::SqlType;
 use crate::uuid::UUID_BYTES;
 use number::DecimalForm;
+pub use number::big_endian;
 pub use real::{push_double, push_float};
 use text::Text;
 

@@ -12,9 +12,10 @@ use job::stop::Stop;
 use locks::Mutex;
 use server::Interrupt;
 use sort::{EntryShape, RunStore, Runs, SortBuffer};
+use values::decode::big_endian;
 
 use crate::duplicates::loser::Loser;
-use crate::duplicates::row_position::{Place, number};
+use crate::duplicates::row_position::Place;
 use crate::key_ranges::Task;
 use crate::old::{OldEntries, OldSource, Replacing};
 
@@ -47,8 +48,8 @@ impl Member {
         let (place, rest) = bytes.split_at(Place::BYTES);
         Member {
             place: Place::from_bytes(place),
-            index: number(&rest[..2]) as u16,
-            group: number(&rest[2..]),
+            index: big_endian(&rest[..2]) as u16,
+            group: big_endian(&rest[2..]),
         }
     }
 }

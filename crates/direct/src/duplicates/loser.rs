@@ -1,8 +1,9 @@
 //! A row that gives way to another.
 
 use sort::{EntryShape, SortBuffer};
+use values::decode::big_endian;
 
-use crate::duplicates::row_position::{Place, number};
+use crate::duplicates::row_position::Place;
 
 /// A row that is left out, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl Loser {
         let (place, rest) = bytes.split_at(Place::BYTES);
         Loser {
             place: Place::from_bytes(place),
-            index: number(&rest[..2]) as u16,
+            index: big_endian(&rest[..2]) as u16,
             winner: Place::from_bytes(&rest[2..]),
         }
     }

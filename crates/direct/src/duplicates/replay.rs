@@ -10,10 +10,11 @@ use job::options::OnDuplicate;
 use job::stop::Stop;
 use server::Interrupt;
 use sort::{KeyRange, Runs};
+use values::decode::big_endian;
 
 use crate::duplicates::groups::Member;
 use crate::duplicates::loser::Loser;
-use crate::duplicates::row_position::{Place, number};
+use crate::duplicates::row_position::Place;
 use crate::duplicates::table::Table;
 
 /// Bytes of a [`Holder`] in its table.
@@ -37,7 +38,7 @@ impl Holder {
     }
 
     fn from_bytes(bytes: [u8; HOLDER_BYTES]) -> Option<Holder> {
-        let number = number(&bytes[Place::BYTES..]).checked_sub(1)?;
+        let number = big_endian(&bytes[Place::BYTES..]).checked_sub(1)?;
         Some(Holder { place: Place::from_bytes(&bytes), number })
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use values::decode::big_endian;
 
 /// Which row of which file, and the line it is on. Ascends in input order.
 ///
@@ -66,9 +67,9 @@ impl Place {
     /// Reads the bytes of [`Place::to_bytes`].
     pub(crate) fn from_bytes(bytes: &[u8]) -> Place {
         Place {
-            file: (number(&bytes[..4]) as u32).wrapping_sub(1),
-            row: number(&bytes[4..12]),
-            ahead: number(&bytes[12..Place::BYTES]),
+            file: (big_endian(&bytes[..4]) as u32).wrapping_sub(1),
+            row: big_endian(&bytes[4..12]),
+            ahead: big_endian(&bytes[12..Place::BYTES]),
         }
     }
 
@@ -80,11 +81,6 @@ impl Place {
             line: self.line(),
         }
     }
-}
-
-/// A big-endian number of any width up to eight bytes.
-pub(crate) fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 #[cfg(test)]

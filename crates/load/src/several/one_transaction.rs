@@ -206,11 +206,9 @@ fn number(parts: &mut [Part], connections: &mut SharedConnections) {
 /// Removes what is left of a transaction whose connection is gone, and gives the error with what came
 /// of that.
 fn undone(mut parts: Vec<Part>, mut connections: SharedConnections, mut ended: Ended) -> Error {
-    let shield = parts[0].options.interrupt.shield();
     let abandoned = connections.at(&mut parts[0].target, |lock| Ok::<_, Error>(lock.abandon()));
     if let Ok(cleaned) = abandoned {
         ended.failed.cleaned = cleaned;
     }
-    drop(shield);
     give_up(parts, connections, ended)
 }

@@ -88,7 +88,6 @@ pub(super) fn give_up(parts: Vec<Part>, mut connections: SharedConnections, ende
     let Ended { table, step, failed } = ended;
     let Failed { error, cleaned } = *failed;
     let (mut cleaned, count) = (cleaned.map_err(Error::from), parts.len());
-    let _shield = parts.first().map(|part| part.options.interrupt.shield());
     for mut part in parts {
         let done = part.abandon(&mut connections);
         // A server that cannot be reached is not tried once more for each table.

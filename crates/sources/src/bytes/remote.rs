@@ -73,8 +73,7 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn new(name: &Path, object: Arc<dyn Remote>) -> Opened {
-        let mut known = KNOWN.write();
-        let KnownObjects { by_name, with_bytes } = &mut *known;
+        let KnownObjects { by_name, with_bytes } = &mut *KNOWN.write();
         with_bytes.retain(|other| {
             let unread = by_name.get(other).filter(|known| other != name && known.readers == 0);
             unread.inspect(|known| known.object.forget()).is_none()
@@ -100,8 +99,7 @@ impl Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        let mut known = KNOWN.write();
-        if let Some(known) = known.by_name.get_mut(&self.name) {
+        if let Some(known) = KNOWN.write().by_name.get_mut(&self.name) {
             known.readers = known.readers.saturating_sub(1);
         }
     }
@@ -109,14 +107,12 @@ impl Drop for Opened {
 
 /// Makes an object an input under this name.
 pub fn register(name: &Path, object: Arc<dyn Remote>) {
-    let known = Known { object, readers: 0 };
-    KNOWN.write().by_name.insert(name.to_owned(), known);
+    KNOWN.write().by_name.insert(name.to_owned(), Known { object, readers: 0 });
 }
 
 /// The object of this name.
 pub(crate) fn of(name: &Path) -> Option<Arc<dyn Remote>> {
-    let known = KNOWN.read();
-    known.by_name.get(name).map(|known| Arc::clone(&known.object))
+    KNOWN.read().by_name.get(name).map(|known| Arc::clone(&known.object))
 }
 
 /// The error of reading the object of this name.

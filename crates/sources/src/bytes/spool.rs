@@ -90,8 +90,7 @@ impl Spool {
         if temp_dir.as_os_str().is_empty() {
             return spool;
         }
-        let mut copies = COPIES.lock();
-        Arc::clone(copies.entry(path.to_owned()).or_insert(spool))
+        Arc::clone(COPIES.lock().entry(path.to_owned()).or_insert(spool))
     }
 
     fn with(path: &Path, temp_dir: &Path, origin: Origin) -> Spool {

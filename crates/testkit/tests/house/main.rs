@@ -138,6 +138,16 @@ fn no_crate_outgrows_a_head() {
 }
 
 #[test]
+fn locks_are_those_of_one_crate() {
+    for name in LAYERS.into_iter().filter(|name| *name != "locks") {
+        for (file, text) in sources(name) {
+            let undoes = text.contains("PoisonError");
+            assert!(!undoes, "{name}/{file}: locks::Mutex is used after a panic of its holder too");
+        }
+    }
+}
+
+#[test]
 fn unsafe_code_is_where_it_was_allowed() {
     for name in LAYERS {
         for (file, text) in sources(name) {

@@ -13,7 +13,7 @@
 
 use super::CollationError;
 use super::contractions::Contraction;
-use super::weights::Weights;
+use super::weights::{Weights, units_of};
 use crate::charset::Charset;
 
 const MAGIC: &[u8; 8] = b"INRCOLL\x02";
@@ -209,9 +209,7 @@ impl<'a> Reader<'a> {
 
     fn list(&mut self) -> Option<Vec<u32>> {
         let count = self.number()? as usize;
-        let bytes = self.take(count.checked_mul(4)?)?;
-        let number = |part: &[u8]| part.iter().fold(0, |n, &byte| (n << 8) | u32::from(byte));
-        Some(bytes.chunks_exact(4).map(number).collect())
+        Some(units_of(self.take(count.checked_mul(4)?)?, 4).collect())
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) const PAIRS: [[u8; 2]; 100] = {
 
 /// A big-endian number of 8 bytes at most.
 #[inline(always)]
-pub(super) fn big_endian(stored: &[u8]) -> u64 {
+pub fn big_endian(stored: &[u8]) -> u64 {
     match *stored {
         [a] => u64::from(a),
         [a, b] => u64::from(u16::from_be_bytes([a, b])),
