@@ -50,8 +50,7 @@ const CHARSETS: [(&str, &str); 32] = [
 
 /// A character set's name in the server's spelling.
 ///
-/// `utf8` is the server's own name, of three bytes; spelled as everywhere else, `utf-8`, it is all
-/// of Unicode.
+/// `utf8` is the server's own name, of three bytes; spelled as everywhere else, `utf-8`, it is all of Unicode.
 pub fn name(typed: &str) -> Result<String, String> {
     let name = typed.to_ascii_lowercase();
     let known = values::charset::NAMES;

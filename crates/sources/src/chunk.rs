@@ -75,8 +75,7 @@ impl Chunk {
     }
 
     /// Byte of the file that `bytes[at]` is. In a file that was UTF-16 or UTF-32, counts from the
-    /// start of the chunk, or of the record where these have places: for messages, not for every
-    /// row.
+    /// start of the chunk, or of the record where these have places: for messages, not for every row.
     pub fn offset_at(&self, at: usize) -> u64 {
         if self.first_record.is_some() {
             return self.offset;

@@ -157,8 +157,7 @@ fn find_filled(places: &[(u32, u32)]) -> u64 {
     bits.fold(0, |are_found, (row, (start, end))| are_found | u64::from(start != end) << row)
 }
 
-/// True if a separator stands before the end of every row; false if before none; None if they
-/// differ.
+/// True if a separator stands before the end of every row; false if before none; None if they differ.
 fn is_trailing(ends: &[u32], stride: usize, separator_size: u32) -> Option<bool> {
     let is_trailing =
         |ends: &&[u32]| ends[stride - 1] == (ends[stride - 2] & POSITION_MAX) + separator_size;

@@ -54,8 +54,7 @@ impl Compression {
                     || matches!(head, [first, 0x2a, 0x4d, 0x18, ..] if first >> 4 == 5)
             }
             Compression::Lz4 => head.starts_with(b"\x04\x22\x4d\x18"),
-            // A block's or, in an empty stream, the trailer's six bytes follow: text could begin
-            // with the first four.
+            // A block's or, in an empty stream, the trailer's six bytes follow: text could begin with the first four.
             Compression::Bzip2 => {
                 let Some((start, rest)) = head.split_at_checked(4) else { return false };
                 start.starts_with(b"BZh")

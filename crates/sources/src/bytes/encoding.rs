@@ -9,8 +9,7 @@ use crate::error::{Error, Position, Result};
 /// How text is encoded in the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
-    /// As [`Encoding::Bytes`], unless a file begins with the byte order mark of UTF-16 or UTF-32.
-    /// The default.
+    /// As [`Encoding::Bytes`], unless a file begins with the byte order mark of UTF-16 or UTF-32. The default.
     #[default]
     ByMark,
     /// Bytes as they are: any character set in which ASCII is ASCII.

@@ -103,8 +103,7 @@ impl Input {
         matches!(self.kind, Kind::Remote(..))
     }
 
-    /// Sets the memory for bytes of an object that are read ahead, and the flag that asks for the end, also of a
-    /// pipe.
+    /// Sets the memory for bytes of an object that are read ahead, and the flag that asks for the end, also of a pipe.
     pub(crate) fn prepare(&self, ahead_bytes: usize, stop: &Arc<AtomicBool>) {
         if let Some(object) = remote::of(&self.path) {
             object.limit(ahead_bytes);

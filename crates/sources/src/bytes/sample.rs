@@ -15,8 +15,7 @@ use crate::error::Result;
 const SAMPLE_BYTES: usize = 32 << 20;
 /// Least of each file, where there are many; of more than fit so, the last are not looked at.
 const FILE_BYTES_MIN: usize = 256 << 10;
-/// Memory for a byte of the sample, in bytes: itself, and its place in the table of rows and fields
-/// if it may end one.
+/// Memory for a byte of the sample, in bytes: itself, and its place in the table of rows and fields if it may end one.
 const PLAIN_COST: usize = 2;
 const END_COST: usize = 34;
 /// Bytes per read.
@@ -33,8 +32,7 @@ pub struct Sample {
     pub is_whole: bool,
     /// How the first file is compressed.
     pub compression: Option<Compression>,
-    /// How the first file is encoded: what must be said to read it so, [`Encoding::ByMark`] if
-    /// nothing must.
+    /// How the first file is encoded: what must be said to read it so, [`Encoding::ByMark`] if nothing must.
     pub encoding: Encoding,
     /// True if the files' own byte order marks tell that they are UTF-16 or UTF-32.
     pub is_marked: bool,
