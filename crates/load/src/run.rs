@@ -199,6 +199,8 @@ fn run(
         }
         Err(failed) => {
             let Failed { error, cleaned } = *failed;
+            // Questions about the table make the message right.
+            let _shield = options.interrupt.shield();
             tuning.end().warnings.iter().for_each(|text| progress.waiting(text));
             // Where the RENAME may be in the log, replicas may be about to publish.
             let copies = filling.copies.take().filter(|_| !error.is_told());

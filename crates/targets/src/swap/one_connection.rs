@@ -57,8 +57,10 @@ impl Swap {
         };
         lock.blocked.all_since(begun);
         if done.is_err() && lock.session.is_alive() {
+            // What cleans up waits as long as the load did.
+            let _shield = lock.session.options().interrupt.shield();
             // Where it fails, the connection has gone, and its locks with it; why the swap failed is told.
-            let unlocked = lock.session.exec_always("UNLOCK TABLES");
+            let unlocked = lock.session.exec("UNLOCK TABLES");
             let _ = unlocked.and_then(|_| lock.session.set_lock_wait(lock.patience.wait));
         }
         done.map(|()| Held { since: Some(begun), ..Held::default() })
