@@ -38,6 +38,7 @@ use job::position::Position;
 use refused::rejects_of;
 use schema::TableName;
 use server::ConnectOptions;
+use server::engine::Kind;
 use server::reach::{reach, sleep};
 use server::session::{Prepared, Session};
 use server::version::Flavor;
@@ -56,6 +57,9 @@ use crate::shards::Vindex;
 const WARNINGS_MAX: usize = 65_535;
 /// Size of a statement if the server tells no limit: the protocol's first packet.
 const PACKET_BYTES_DEFAULT: usize = 1 << 20;
+
+/// The state that a chunk of a larger transaction is taken back to.
+const SAVEPOINT: &str = "SAVEPOINT inrush_chunk";
 
 /// Server error of a key that is there already.
 const ER_DUP_ENTRY: u16 = 1062;
@@ -305,7 +309,7 @@ impl Sender {
         caller: &mut dyn Caller,
     ) -> Result<ChunkResult, Trouble> {
         let mut sent = ChunkResult { entry: Entry::of(chunk), ..ChunkResult::default() };
-        match self.begin(&sent.entry)? {
+        match self.begin(&sent.entry, chunk.form)? {
             ChunkState::New => {}
             ChunkState::Loaded(entry) => {
                 let rejects = rejects_of(chunk, &entry.refused, &self.options);
@@ -327,7 +331,7 @@ impl Sender {
                 caller.tuples(chunk)?;
             }
             sent.entry = Entry::of(chunk);
-            if !matches!(self.begin(&sent.entry)?, ChunkState::New) {
+            if !matches!(self.begin(&sent.entry, chunk.form)?, ChunkState::New) {
                 return Err(
                     internal("the ledger has a chunk of the input that was rolled back").into()
                 );
@@ -343,7 +347,7 @@ impl Sender {
     }
 
     /// Begins the chunk's transaction, with its row in the ledger of each shard.
-    fn begin(&mut self, entry: &Entry) -> Result<ChunkState, Trouble> {
+    fn begin(&mut self, entry: &Entry, form: Form) -> Result<ChunkState, Trouble> {
         let options = Arc::clone(&self.options);
         let table = &options.place.table;
         let ledger = match &options.commit {
@@ -353,8 +357,8 @@ impl Sender {
                     self.with_session(|session| session.hold_tables(&[table]))?;
                     self.is_held = true;
                 }
-                if *savepoints {
-                    self.exec("SAVEPOINT inrush_chunk")?;
+                if *savepoints && !self.joins_savepoint(form) {
+                    self.exec(SAVEPOINT)?;
                 }
                 return Ok(ChunkState::New);
             }
@@ -401,6 +405,14 @@ impl Sender {
         } else {
             ChunkState::OnSome(loaded, missing)
         })
+    }
+
+    /// True if the savepoint before a chunk is set by the request of its rows, which not every engine takes.
+    fn joins_savepoint(&self, form: Form) -> bool {
+        let kind = self.session.as_ref().map(|session| Kind::of_version(session.version()));
+        form == Form::Lines
+            && kind == Some(Kind::Plain)
+            && self.options.commit == Commit::Whole { savepoints: true }
     }
 
     /// Sends the rows of a chunk that some shards have, to those that lack them. The transaction has begun.

@@ -8,7 +8,8 @@ use server::session::{Done, Session, Warning};
 
 use super::trouble::Trouble;
 use super::{
-    ChunkResult, ER_DUP_ENTRY, Sender, WARNINGS_MAX, again_or_failed, internal, no_session,
+    ChunkResult, ER_DUP_ENTRY, SAVEPOINT, Sender, WARNINGS_MAX, again_or_failed, internal,
+    no_session,
 };
 use crate::retry::{Class, classify};
 use crate::sent_chunk::SentChunk;
@@ -31,11 +32,13 @@ impl Sender {
         if self.statements.place.rule == OnDuplicate::Update {
             return Err(internal("LOAD DATA cannot update rows").into());
         }
+        let has_savepoint = self.joins_savepoint(chunk.form);
         let text = Arc::new(std::mem::take(&mut chunk.text));
         let source = Shared { bytes: Arc::clone(&text), at: 0 };
         let label = &self.statements.load_label;
         let session = self.session.as_mut().ok_or_else(no_session)?;
         let sql = session.comment() + &self.statements.load;
+        let sql = if has_savepoint { format!("{SAVEPOINT}; {sql}") } else { sql };
         let done = session.load_rows(&sql, label, source);
         // The driver may still hold its half when the connection broke.
         chunk.text = Arc::try_unwrap(text).unwrap_or_else(|text| text.to_vec());

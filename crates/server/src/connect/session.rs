@@ -60,7 +60,7 @@ pub struct Session {
     pub(crate) enum_zero: Option<bool>,
 }
 
-/// The result of a statement without rows.
+/// The result of a statement without rows, the last of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Rows inserted, changed or deleted.
@@ -306,7 +306,7 @@ impl Session {
     /// Runs a statement whose rows, if any, do not matter.
     pub fn exec(&mut self, sql: &str) -> Result<Done> {
         refuse_local(sql)?;
-        self.run(sql)
+        self.run_as(sql, |e| Error::from_driver(e, sql))
     }
 
     /// Runs a statement that no wish to stop ends: one by which others get back what this connection holds.
@@ -419,24 +419,21 @@ impl Session {
         self.set(&[("lock_wait_timeout", &seconds.to_string())])
     }
 
-    fn run(&mut self, sql: &str) -> Result<Done> {
-        self.run_as(sql, |e| Error::from_driver(e, sql))
-    }
-
     fn run_as(&mut self, sql: &str, error: impl Fn(mysql::Error) -> Error) -> Result<Done> {
         let taken = self.as_taken(sql);
         let _running = self.options.interrupt.begin(&self.mark)?;
         let done = self.driver.call(|conn| {
-            let answer = conn.query_iter(&*taken)?;
-            let done = Done {
-                affected_rows: answer.affected_rows(),
-                warnings: answer.warnings(),
-                info: answer.info_str().into_owned(),
-            };
-            for row in answer {
-                row?;
+            let (mut answer, mut last) = (conn.query_iter(&*taken)?, Done::default());
+            loop {
+                let done = Done {
+                    affected_rows: answer.affected_rows(),
+                    warnings: answer.warnings(),
+                    info: answer.info_str().into_owned(),
+                };
+                let Some(mut rows) = answer.iter() else { break Ok(last) };
+                rows.try_for_each(|row| row.map(drop))?;
+                last = done;
             }
-            Ok(done)
         });
         done.map_err(|e| self.with_grant(error(e)))
     }

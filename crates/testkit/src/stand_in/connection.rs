@@ -133,11 +133,20 @@ impl Connection<'_> {
                 self.packets(1, &answers, fate)
             }
             COM_QUERY => {
-                let answer = match self.run.statement(&text) {
-                    Answer::File => return self.file(&text, fate),
-                    answer => answer,
+                let (sequence, text) = match text.split_once("; ") {
+                    Some((savepoint, text)) if savepoint.starts_with("SAVEPOINT ") => {
+                        self.run.statement(savepoint);
+                        let mut end = done(0, 0, "");
+                        end[3] |= MORE_RESULTS;
+                        self.send(1, &end)?;
+                        (2, text)
+                    }
+                    _ => (1, &*text),
                 };
-                self.answer(1, answer, fate)
+                match self.run.statement(text) {
+                    Answer::File => self.file(sequence, text, fate),
+                    answer => self.answer(sequence, answer, fate),
+                }
             }
             COM_STMT_PREPARE => self.prepare(text, fate),
             COM_STMT_BULK_EXECUTE => {
@@ -174,8 +183,8 @@ impl Connection<'_> {
     }
 
     /// The rows of a file, which the client is asked for.
-    fn file(&mut self, sql: &str, fate: Fate) -> Result<(), Over> {
-        self.send(1, &[&[LOCAL_INFILE], &b"rows"[..]].concat())?;
+    fn file(&mut self, sequence: u8, sql: &str, fate: Fate) -> Result<(), Over> {
+        self.send(sequence, &[&[LOCAL_INFILE], &b"rows"[..]].concat())?;
         let mut bytes = Vec::new();
         let sequence = loop {
             let packet = next_packet(&mut self.input).ok_or(Over)?;
