@@ -295,8 +295,8 @@ pub fn published_unclosed(state_dir: &Path, text: &str, id: &str) -> Result<Vec<
     let (id, mut is_newest) = (format!("\"id\":\"{id}\""), true);
     published_of(state_dir, |journal| {
         let is_closed = journal::is_closed(journal);
-        let is_own = is_closed && has_text(journal, &id);
-        let is_needed = !is_closed || (is_own && is_newest);
+        let is_own = is_closed && is_newest && has_text(journal, &id);
+        let is_needed = !is_closed || is_own;
         is_newest &= !is_own;
         is_needed && has_text(journal, text)
     })

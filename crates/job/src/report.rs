@@ -274,12 +274,17 @@ pub fn keys_left_text(keys: &str) -> String {
 }
 
 impl Report {
-    /// Adds how long it took, and what did not work after the rows were in place.
-    pub fn finish(&mut self, stopwatch: &mut Stopwatch, warnings: Vec<String>) {
+    /// Adds how long it took, the memory of the process, and what did not work after the rows were in place.
+    pub fn finish(
+        &mut self,
+        stopwatch: &mut Stopwatch,
+        memory_peak_bytes: u64,
+        warnings: Vec<String>,
+    ) {
         stopwatch.stop();
         self.take(stopwatch.total_seconds());
         self.stages = stopwatch.times();
-        self.memory_peak_bytes = memory_peak_bytes();
+        self.memory_peak_bytes = memory_peak_bytes;
         self.warnings.extend(warnings);
     }
 

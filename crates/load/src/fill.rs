@@ -16,7 +16,7 @@ use job::options::{LoadOptions, LoadPath};
 use job::pool;
 use job::progress::Stage;
 use job::publish::publish;
-use job::report::Report;
+use job::report::{Report, memory_peak_bytes};
 use job::steps::Steps;
 use locks::Mutex;
 use send::{Destination, RowLoad, Unpublished};
@@ -354,7 +354,7 @@ impl<'l> Filling<'l, '_, '_> {
             let noted = if chosen.method.merges() { MERGE_NOTED_SECONDS } else { NOTED_SECONDS };
             add_waits(&mut report, target, noted);
         }
-        report.finish(&mut self.steps.stopwatch, warnings);
+        report.finish(&mut self.steps.stopwatch, memory_peak_bytes(), warnings);
         Ok(report)
     }
 

@@ -49,14 +49,15 @@ pub fn guesses(
     connect: &ConnectOptions,
     tables: &mut [LoadOptions],
 ) -> Result<impl Iterator<Item = FileGuess>, server::Error> {
-    tables.iter_mut().filter(|options| may_be_guessed(options)).for_each(keep_pipes);
+    let are_texts: Vec<bool> = tables.iter().map(may_be_guessed).collect();
+    let texts = tables.iter_mut().zip(&are_texts).filter(|(_, is_text)| **is_text);
+    texts.for_each(|(options, _)| keep_pipes(options));
     let tables = &*tables;
-    let known =
-        if tables.iter().any(may_be_guessed) { known(connect, tables)? } else { Vec::new() };
+    let known = if are_texts.contains(&true) { known(connect, tables)? } else { Vec::new() };
     let known = known.into_iter().chain(repeat_with(|| None));
-    Ok(tables.iter().zip(known).map(|(options, columns)| {
+    Ok(tables.iter().zip(are_texts).zip(known).map(|((options, is_text), columns)| {
         let guess = |columns: Vec<Column>| FirstFile { options, columns: &columns }.guess();
-        columns.filter(|_| may_be_guessed(options)).and_then(guess).unwrap_or_default()
+        columns.filter(|_| is_text).and_then(guess).unwrap_or_default()
     }))
 }
 

@@ -13,7 +13,7 @@ use job::error::Error;
 use job::jobs::{self, Job, State};
 use job::journal::{self, Event};
 use job::options::{LoadOptions, Mode};
-use job::report::Report;
+use job::report::{Report, memory_peak_bytes};
 use job::row_log;
 use job::steps::Steps;
 use schema::TableName;
@@ -459,7 +459,7 @@ impl KilledLoads {
             rejects_file: rejects.map(|(file, _)| file),
             ..Report::default()
         };
-        report.finish(&mut steps.stopwatch, warnings);
+        report.finish(&mut steps.stopwatch, memory_peak_bytes(), warnings);
         report
     }
 

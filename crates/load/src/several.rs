@@ -37,7 +37,7 @@ mod shares;
 mod watched;
 
 use face::option::{INTO, STATE_DIR};
-use sources::SourceExt as _;
+use sources::{Source, SourceExt as _};
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
@@ -45,6 +45,7 @@ use std::time::Instant;
 use encode::input;
 use job::error::Error;
 use job::journal;
+use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
 use job::progress::{Progress, Stage};
 use job::report::{Report, memory_peak_bytes};
@@ -132,7 +133,11 @@ fn load_all_of(
     of: Option<&LinesOf>,
     progress: &dyn Progress,
 ) -> Result<SeveralReport, Error> {
-    check_several(tables)?;
+    let mut inputs = open_several(tables)?;
+    if of.is_some() {
+        // The lines are shared among the tables first.
+        inputs.clear();
+    }
     let begun = Instant::now();
     let (first, mut kept) = (&tables[0], Vec::new());
     let told = told(tables);
@@ -169,8 +174,8 @@ fn load_all_of(
         };
         let tolerates = of.is_some() && first.rows.rejects_max > 0;
         let loaded = shared.and_then(|(tables, held)| {
-            let apart = &mut apart;
-            let loaded = load_all(connect, &tables, held, &told_by, apart, &mut *steps, progress);
+            let (apart, from) = (&mut apart, (held, inputs));
+            let loaded = load_all(connect, &tables, from, &told_by, apart, &mut *steps, progress);
             loaded.map_err(|error| match of {
                 Some(_) if tolerates => refused_line(error),
                 Some(_) => error,
@@ -286,15 +291,16 @@ fn refused_line(error: Error) -> Error {
 fn load_all(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
-    held: Option<inspection::Held>,
+    (held, inputs): (Option<inspection::Held>, Vec<Input>),
     told_by: &Sender<String>,
     apart: &mut Vec<usize>,
     steps: &mut Steps<'_>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let (interrupt, told) = (tables[0].interrupt.clone(), &*steps.target().to_owned());
-    let inspected =
-        steps.step(Stage::Inspect, || inspection::inspect(connect, tables, held, told_by, told))?;
+    let inspected = steps.step(Stage::Inspect, || {
+        inspection::inspect(connect, tables, (held, inputs), told_by, told)
+    })?;
     let (mut inspected, settled) = match inspected {
         Inspection::Tables(inspected, settled) => (*inspected, settled),
         Inspection::In(targets, _keeper, settled) => {
@@ -383,10 +389,18 @@ impl SeveralReport {
 ///
 /// Errors: two databases; a table that is named twice; files and options, as of each table alone.
 pub fn check_several(tables: &[LoadOptions]) -> Result<(), Error> {
+    open_several(tables).map(drop)
+}
+
+/// The input of a table, of which nothing is read, and the memory of its load.
+type Input = (Memory, Box<dyn Source>);
+
+/// Opens the inputs of all tables, as [`check_several`] does.
+fn open_several(tables: &[LoadOptions]) -> Result<Vec<Input>, Error> {
     let Some(first) = tables.first() else {
         return Err(Error::Usage("no file to load was named".to_owned()));
     };
-    let mut seen = std::collections::BTreeSet::new();
+    let (mut seen, mut inputs) = (std::collections::BTreeSet::new(), Vec::new());
     for options in tables {
         let name = TableName::new(&options.database, &options.table);
         if options.database != first.database {
@@ -398,7 +412,7 @@ pub fn check_several(tables: &[LoadOptions]) -> Result<(), Error> {
         if !seen.insert(name.clone()) {
             return Err(Error::Usage(format!("table {name} is named twice")));
         }
-        let (_, source) = input::open_files(options)?;
+        let (memory, source) = input::open_files(options)?;
         if let Some(pipe) = source.files().iter().find(|file| file.bytes.is_none()) {
             return Err(Error::Usage(format!(
                 "{} is a pipe; only a command for one table can read pipes: {}",
@@ -406,8 +420,9 @@ pub fn check_several(tables: &[LoadOptions]) -> Result<(), Error> {
                 INTO.with(format!("{}.TABLE", first.database))
             )));
         }
+        inputs.push((memory, source));
     }
-    Ok(())
+    Ok(inputs)
 }
 
 /// The tables in words: `each of the 2 tables of shop (item, orders)`. Other tables have other words, by which journals

@@ -143,16 +143,15 @@ impl Speeds {
         report: &Report,
         indexes: usize,
     ) {
-        if path == LoadPath::Import {
-            // Nobody has measured it.
+        let is_small = report.bytes.max(report.file_bytes) < BYTES_MIN;
+        // Nobody has measured the one, and the other teaches nothing.
+        if path == LoadPath::Import || (is_small && report.partitions == 0 && method.is_none()) {
             return;
         }
         let known = Speeds::of(state_dir, flavor);
         let mut speeds = known;
         match (report.partitions, method) {
-            (0, Some(method)) if report.bytes.max(report.file_bytes) < BYTES_MIN => {
-                speeds.learn_fixed(method, report);
-            }
+            (0, Some(method)) if is_small => speeds.learn_fixed(method, report),
             (0, _) if report.bytes < BYTES_MIN => {}
             // Into indexes that are there, entry by entry: `AppendTimes` counts that by itself.
             (0, Some(Method::Transaction | Method::Append)) if indexes > 1 => {}

@@ -19,11 +19,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use load::{LoadPath, Mode};
 use tempfile::TempDir;
 use testkit::Random;
 use testkit::stand_in::faults::{Fault, faults};
 
-use self::scene::{Scene, WAYS};
+use self::scene::{LoadCase, Scene, WAYS};
 
 /// Threads that load at the same time, and mostly wait.
 const THREADS: usize = 6;
@@ -73,6 +74,17 @@ fn a_further_table_in_one_transaction_has_requests_for_its_rows_alone() {
     assert!(!own.is_empty(), "{sent:#?}");
     // It goes with the rows.
     assert!(!sent.iter().any(|text| text == "SAVEPOINT inrush_chunk"), "{sent:#?}");
+}
+
+#[test]
+fn a_further_table_that_keeps_its_rows_has_two_requests_more() {
+    let folder = folder();
+    let way = LoadCase::new(LoadPath::Auto, Mode::Append, false).into(&["t", "u"]);
+    let requests = Scene::new(way, &folder.path().join("kept")).requests();
+    let sent: Vec<_> = requests.iter().map(|one| String::from_utf8_lossy(&one.text)).collect();
+    let is_of_second = |text: &str| text.contains("`u`") && !text.contains("`t`");
+    let others = sent.iter().filter(|text| is_of_second(text) && !text.contains(" INTO "));
+    assert_eq!(others.count(), 2, "{sent:#?}");
 }
 
 /// A folder for journals, in memory where that can be: thousands are synced.

@@ -37,7 +37,7 @@ use job::options::{LoadOptions, Mode};
 use job::pool;
 use job::progress::{Progress, Stage};
 use job::publish::publish;
-use job::report::Report;
+use job::report::{Report, memory_peak_bytes};
 use job::steps::Steps;
 use server::{ConnectOptions, Session};
 use sources::Source;
@@ -190,7 +190,7 @@ impl Sharded<'_, '_> {
                 all.rows += report.rows;
                 all.warnings.extend(report.warnings);
             }
-            all.finish(&mut self.steps.stopwatch, warnings);
+            all.finish(&mut self.steps.stopwatch, memory_peak_bytes(), warnings);
             return all;
         }
         if reports.is_empty() {
@@ -205,7 +205,7 @@ impl Sharded<'_, '_> {
             all.shards.push(inspection::told(shard, Some((&report, waited))));
             all.warnings.extend(report.warnings);
         }
-        all.finish(&mut self.steps.stopwatch, warnings);
+        all.finish(&mut self.steps.stopwatch, memory_peak_bytes(), warnings);
         all
     }
 }

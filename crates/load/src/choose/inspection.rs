@@ -12,7 +12,7 @@ use send::Destination;
 use server::engine::Kind;
 use server::version::Flavor;
 use server::{ServerFacts, Session, Unsupported};
-use sources::{Source, SourceExt as _};
+use sources::{InputFacts, Source, SourceExt as _};
 use targets::stamp::had_backup_history;
 use targets::{Direct, Lock};
 
@@ -120,8 +120,8 @@ pub(crate) fn decide(
             PATH.with("coordinator")
         )));
     }
-    let facts = Facts::of(target, options, purpose)?;
-    Survey::new(facts, target, options, memory).decide(source, purpose)
+    let facts = Facts::of(target, options, purpose, Some(source.facts()))?;
+    Survey::new(facts, target, options, memory, purpose).decide(source, purpose)
 }
 
 /// The same for a load whose rows the direct path could not build, for this `reason`.
@@ -133,9 +133,9 @@ pub(crate) fn decide_without_building(
     reason: String,
 ) -> Result<Decision, Error> {
     source.restart()?;
-    let mut facts = Facts::of(target, options, Purpose::Part)?;
+    let mut facts = Facts::of(target, options, Purpose::Part, None)?;
     facts.against_direct.push(reason);
-    Survey::new(facts, target, options, memory).decide(source, Purpose::Part)
+    Survey::new(facts, target, options, memory, Purpose::Part).decide(source, Purpose::Part)
 }
 
 /// The path by which a table would be loaded that is still to be made, as far as that hangs on the
@@ -164,13 +164,18 @@ pub(crate) fn foresee(session: &mut Session, options: &LoadOptions) -> Result<Pr
 
 impl Facts {
     /// Facts that a table gives before its rows are looked at.
-    fn of(target: &mut Lock, options: &LoadOptions, purpose: Purpose) -> Result<Facts, Error> {
+    fn of(
+        target: &mut Lock,
+        options: &LoadOptions,
+        purpose: Purpose,
+        input: Option<&InputFacts>,
+    ) -> Result<Facts, Error> {
         let Lock { session, unsupported, facts, table, .. } = target;
         let kind = facts.engine.kind;
         let found = Facts::of_server(session, unsupported, facts, options)?;
         let small_bytes = match options.with_others {
             WithOthers::Alone if kind == Kind::Plain && purpose != Purpose::Part => {
-                small_bytes(options, table, kind)?
+                small_bytes(options, table, kind, input)?
             }
             _ => None,
         };
@@ -245,7 +250,8 @@ struct Survey<'l> {
     target: &'l mut Lock,
     options: &'l LoadOptions,
     memory: &'l Memory,
-    speeds: Speeds,
+    /// None where no estimate is made: a load sends the rows of small tables by one transaction, whatever the time.
+    speeds: Option<Speeds>,
     destination: Option<Destination>,
 }
 
@@ -255,8 +261,11 @@ impl<'l> Survey<'l> {
         target: &'l mut Lock,
         options: &'l LoadOptions,
         memory: &'l Memory,
+        purpose: Purpose,
     ) -> Survey<'l> {
-        let speeds = Speeds::of(&options.state_dir, target.session.version().flavor);
+        let flavor = target.session.version().flavor;
+        let is_weighed = purpose == Purpose::Plan || options.with_others != WithOthers::Small;
+        let speeds = is_weighed.then(|| Speeds::of(&options.state_dir, flavor));
         Survey { facts, target, options, memory, speeds, destination: None }
     }
 
@@ -348,7 +357,9 @@ impl<'l> Survey<'l> {
     /// Chooses by what is known, and looks where rows would go if they are to be sent.
     fn choose(&mut self) -> Result<Choice, Error> {
         loop {
-            let costs = Costs { speeds: &self.speeds, memory: self.memory };
+            let flavor = self.target.session.version().flavor;
+            let speeds = self.speeds.unwrap_or_else(|| Speeds::before_any(flavor));
+            let costs = Costs { speeds: &speeds, memory: self.memory };
             let choice = choose(&self.facts, self.options, &costs);
             if !choice.path.is_some_and(LoadPath::sends) || self.facts.sending.is_some() {
                 return Ok(choice);
@@ -406,6 +417,12 @@ impl<'l> Survey<'l> {
     fn input(&mut self, inspected: &Inspected, source: &mut dyn Source) -> Result<(), Error> {
         let Survey { options, memory, speeds, .. } = *self;
         let bytes = source.facts().bytes_total;
+        let built = match &speeds {
+            Some(speeds) => {
+                Estimate::of(source, &self.target.table, inspected, options, memory, speeds)?
+            }
+            None => None,
+        };
         let (table, engine) = (&self.target.table, &self.target.facts.engine);
         let input = Input {
             bytes,
@@ -413,7 +430,7 @@ impl<'l> Survey<'l> {
             unfit: inspected.unfit.clone(),
             lacks: lacks(table, inspected),
             against_whole: bytes.and_then(|bytes| engine.refuses_whole(bytes)),
-            built: Estimate::of(source, table, inspected, options, memory, &speeds)?,
+            built,
             ..Input::default()
         };
         self.facts.input = Some(input);

@@ -9,7 +9,7 @@ use job::failpoint;
 use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
 use schema::{Engine, Table, TableKind};
 use server::engine::Kind;
-use sources::{FileSource, remote};
+use sources::{FileSource, InputFacts, remote};
 
 /// Seconds of a table that is built and swapped in, besides its rows, and what its foreign keys add: measured, see
 /// docs/benchmarks.md, "Small tables", as are those below.
@@ -57,18 +57,19 @@ impl TogetherSeconds {
 }
 
 /// Bytes of the text of a table's input, if its rows may go into the table itself for being few: options, table and
-/// engine allow that, and the sizes of all files are known.
+/// engine allow that, and the sizes of all files are known. `facts` are those of the opened input.
 ///
 /// Errors: a file that cannot be read.
 pub(crate) fn small_bytes(
     options: &LoadOptions,
     table: &Table,
     kind: Kind,
+    facts: Option<&InputFacts>,
 ) -> Result<Option<u64>, Error> {
     match failpoint::are_small() {
         _ if !(is_open(options) && is_plain(table) && kind.keeps_gaps()) => Ok(None),
         Some(are_small) => Ok(are_small.then_some(0)),
-        None => text_bytes(options),
+        None => text_bytes(options, facts),
     }
 }
 
@@ -92,11 +93,15 @@ fn is_plain(table: &Table) -> bool {
         && !refers_to_itself
 }
 
-/// The likely size of the text in a table's files.
-fn text_bytes(options: &LoadOptions) -> Result<Option<u64>, Error> {
+/// The likely size of the text in a table's files, which are opened unless `facts` have it.
+fn text_bytes(options: &LoadOptions, facts: Option<&InputFacts>) -> Result<Option<u64>, Error> {
     let input = &options.input;
     if input.files.is_empty() {
         return Ok(None);
+    }
+    // Plain files alone are read without memory of their own.
+    if let Some(facts) = facts.filter(|facts| facts.held_bytes == 0) {
+        return Ok(facts.bytes_total);
     }
     let is_packed = input.kind()?.is_some();
     let mut bytes = 0u64;

@@ -1,5 +1,6 @@
 //! Facts about all tables of a command, by server and files.
 
+use std::iter::repeat;
 use std::path::PathBuf;
 
 use job::error::Error;
@@ -9,17 +10,21 @@ use server::Session;
 use server::engine::Kind;
 use sources::remote;
 
+use super::Input;
 use crate::choose::{CommandFacts, CommandTable, small_bytes};
 use crate::ddl;
 
 impl CommandFacts {
-    /// Inspects the tables of a command; None for one that `--ddl` is to make.
+    /// Inspects the tables of a command; None for one that `--ddl` is to make. Tables are asked for a row unless
+    /// `were_empty` says it, and files are opened that are not among the `inputs`.
     ///
     /// Errors: a file that cannot be read; the server's.
     pub(super) fn of(
         session: &mut Session,
         options: &[LoadOptions],
         tables: &[Option<&Table>],
+        were_empty: &[Option<bool>],
+        inputs: &[Input],
     ) -> Result<CommandFacts, Error> {
         let mut facts = CommandFacts {
             tables: waiting(options, tables.iter().copied()),
@@ -33,10 +38,15 @@ impl CommandFacts {
         let replaced = options.iter().find(|options| options.mode == Mode::Replace);
         facts.replaced = replaced.map(|one| TableName::new(&one.database, &one.table));
         let kind = Kind::of_version(session.version());
-        for ((known, options), table) in facts.tables.iter_mut().zip(options).zip(tables) {
-            let is_added = options.mode == Mode::Append;
-            known.keeps_rows = is_added && !catalog::is_empty(session, &table.name)?;
-            known.small_bytes = small_bytes(options, table, kind)?;
+        let were_empty = were_empty.iter().copied().chain(repeat(None));
+        let inputs = inputs.iter().map(|(_, source)| Some(source.facts())).chain(repeat(None));
+        let all = facts.tables.iter_mut().zip(options).zip(tables).zip(were_empty.zip(inputs));
+        for (((known, options), table), (was_empty, input)) in all {
+            if options.mode == Mode::Append {
+                let ask = || catalog::is_empty(session, &table.name);
+                known.keeps_rows = !was_empty.map_or_else(ask, Ok)?;
+            }
+            known.small_bytes = small_bytes(options, table, kind, input)?;
         }
         Ok(facts)
     }

@@ -16,6 +16,7 @@ use server::engine::Swap;
 use server::{ConnectOptions, Session};
 use targets::{Keeper, Resting};
 
+use super::Input;
 use super::facts::waiting;
 use super::part::{At, Part};
 
@@ -73,7 +74,7 @@ pub(super) fn take(
 pub(super) fn inspect(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
-    mut held: Option<Held>,
+    (mut held, mut inputs): (Option<Held>, Vec<Input>),
     told: &Sender<String>,
     text: &str,
 ) -> Result<Inspection, Error> {
@@ -103,13 +104,17 @@ pub(super) fn inspect(
     let mut session = keeper.another()?;
     Resting::note_empty(&mut targets, &mut session)?;
     let described: Vec<Option<&Table>> = targets.iter().map(|one| Some(&one.table)).collect();
-    let facts = CommandFacts::of(&mut session, tables, &described)?;
+    let were_empty: Vec<Option<bool>> = targets.iter().map(|one| one.was_empty).collect();
+    let facts = CommandFacts::of(&mut session, tables, &described, &were_empty, &inputs)?;
     let mut together = Together::choose(&facts)?;
     let mut connections = SharedConnections::of(session);
     let may_be_apart = may_be_apart(&facts, tables, targets.iter().map(Some));
     let mut tables: Vec<(LoadOptions, Resting)> = tables.iter().cloned().zip(targets).collect();
     let inspected = loop {
-        let inspected = inspect_all(tables, &mut connections, together.with_others, &may_be_apart)?;
+        // Another round opens the inputs again.
+        let inputs = std::mem::take(&mut inputs);
+        let with_others = together.with_others;
+        let inspected = inspect_all(tables, inputs, &mut connections, with_others, &may_be_apart)?;
         let methods = match &inspected {
             Ok(inspected) => Methods::All { gives_numbers: inspected.give_numbers() },
             Err(_) => Methods::Missing,
@@ -169,7 +174,8 @@ fn look_with_copies(
     let direct = |options: &LoadOptions| LoadOptions { path: LoadPath::Direct, ..options.clone() };
     let direct: Vec<_> = tables.iter().map(direct).zip(targets).collect();
     let mut connections = SharedConnections::of(session);
-    let inspected = inspect_all(direct, &mut connections, WithOthers::Swap, &HashSet::new())?;
+    let (inputs, none) = (Vec::new(), HashSet::new());
+    let inspected = inspect_all(direct, inputs, &mut connections, WithOthers::Swap, &none)?;
     let mut inspected = match inspected {
         Err(_) if tables[0].path == LoadPath::Auto => return Ok(Err(Vec::new())),
         inspected => inspected.map_err(|shut| shut.error)?,
@@ -240,21 +246,22 @@ impl TablesWithMethods {
 }
 
 /// Finds the way into each table, by which all get their rows at once. Those at the positions `may_be_apart` that have
-/// none are left to loads by themselves.
+/// none are left to loads by themselves. Inputs that are missing are opened.
 fn inspect_all(
     tables: Vec<(LoadOptions, Resting)>,
+    inputs: Vec<Input>,
     connections: &mut SharedConnections,
     with_others: WithOthers,
     may_be_apart: &HashSet<usize>,
 ) -> Result<Result<TablesWithMethods, NoMethod>, Error> {
     let (mut parts, mut estimates) = (Vec::new(), Vec::new());
     let mut all_at = Vec::new();
-    let mut tables = tables.into_iter();
+    let (mut tables, mut inputs) = (tables.into_iter(), inputs.into_iter());
     let mut next_at = 0..;
     while let Some(((options, target), at)) = tables.next().zip(next_at.next()) {
         let options = LoadOptions { with_others, ..options };
         let may_be = with_others == WithOthers::Swap && may_be_apart.contains(&at);
-        match inspect_one(options, target, connections)?
+        match inspect_one(options, target, inputs.next(), connections)?
             .map_or_else(|shut| shut.apart(may_be, connections), |found| Ok(Ok(found)))?
         {
             Ok(Some((part, estimate))) => {
@@ -284,7 +291,7 @@ impl NoMethod {
         match self.tables.pop() {
             Some((options, target)) if may_be => {
                 let alone = LoadOptions { with_others: WithOthers::Alone, ..options.clone() };
-                match inspect_one(alone, target, connections)? {
+                match inspect_one(alone, target, None, connections)? {
                     Ok(_) => Ok(Ok(None)),
                     Err(mut shut) => {
                         shut.tables.iter_mut().for_each(|table| table.0 = options.clone());
@@ -382,9 +389,10 @@ type InspectedTable = Option<(Part, Option<Estimate>)>;
 fn inspect_one(
     options: LoadOptions,
     target: Resting,
+    input: Option<Input>,
     connections: &mut SharedConnections,
 ) -> Result<Result<InspectedTable, NoMethod>, Error> {
-    let (memory, mut source) = input::open_files(&options)?;
+    let (memory, mut source) = input.map_or_else(|| input::open_files(&options), Ok)?;
     let mut target = Some(target);
     let (chosen, estimate) = connections.at(&mut target, |lock| {
         let mut decision = choose::decide(lock, &options, &memory, &mut *source, Purpose::Load)?;

@@ -232,7 +232,7 @@ impl<'t> PlannedTables<'t> {
         }
         let mut session = self.session.another()?;
         let described: Vec<Option<&Table>> = self.described().collect();
-        let facts = CommandFacts::of(&mut session, self.tables, &described)?;
+        let facts = CommandFacts::of(&mut session, self.tables, &described, &[], &[])?;
         let mut together = Together::choose(&facts)?;
         loop {
             let plans = self.planned_by(&together.order, together.with_others)?;

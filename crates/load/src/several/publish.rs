@@ -5,7 +5,7 @@ use locks::Mutex;
 use job::error::Error;
 use job::pool;
 use job::progress::Stage;
-use job::report::Report;
+use job::report::{Report, memory_peak_bytes};
 use job::steps::Steps;
 use schema::{Flavor, TableName};
 use targets::publish::{Filled as Published, Ready};
@@ -112,8 +112,9 @@ fn put_back(parts: &mut [Part], first: Ready, others: Vec<Ready>) {
 
 /// Completes the reports of tables that are there to stay.
 pub(super) fn finish(parts: &mut [Part], reports: &mut [Report], flavor: Flavor) {
+    let memory_peak_bytes = memory_peak_bytes();
     for (part, report) in parts.iter_mut().zip(reports) {
-        report.finish(&mut part.stopwatch, Vec::new());
+        report.finish(&mut part.stopwatch, memory_peak_bytes, Vec::new());
         report.take(report.stages.iter().map(|stage| stage.seconds).sum());
         report.rejects_file = part.options.rows.rejects.clone().filter(|_| report.rejects > 0);
         // Without them the next forecast is worse, no more.

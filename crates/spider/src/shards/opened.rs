@@ -8,7 +8,7 @@ use job::failpoint;
 use job::options::{LoadOptions, Mode, WithOthers};
 use job::pool;
 use job::progress::Progress;
-use job::report::Report;
+use job::report::{Report, memory_peak_bytes};
 use job::steps::Steps;
 use load::parts;
 use load::places::choose_for_place;
@@ -110,7 +110,7 @@ impl Branches {
         let (mut report, mut session) = (sent.report, sent.session);
         failpoint::hit(&format!("branches.sent.{at}"));
         branch.end_rows(&mut session, report.rows)?;
-        report.finish(&mut steps.stopwatch, Vec::new());
+        report.finish(&mut steps.stopwatch, memory_peak_bytes(), Vec::new());
         *self.open[at].lock() = Some(Open { lock, session });
         Ok(report)
     }

@@ -17,7 +17,7 @@ use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, ResourceLimits, WithOthers};
 use job::progress::Progress;
-use job::report::Report;
+use job::report::{Report, memory_peak_bytes};
 use job::steps::Steps;
 use load::parts;
 use schema::{Column, Method, Table, TableName};
@@ -188,6 +188,6 @@ fn send(
     failpoint::hit("head.sent");
     session.exec("COMMIT")?;
     failpoint::hit("head.committed");
-    report.finish(&mut steps.stopwatch, Vec::new());
+    report.finish(&mut steps.stopwatch, memory_peak_bytes(), Vec::new());
     Ok(report)
 }
