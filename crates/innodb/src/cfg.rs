@@ -15,14 +15,17 @@ mod mysql;
 pub(crate) use mysql::altered;
 pub use mysql::{MySqlColumn, MySqlTable, NO_VERSION};
 
+use std::ops::RangeInclusive;
+
 use crate::error::{Error, Result};
 use crate::ids::{IndexId, PAGE_SIZE};
 use crate::space_format::SpaceFormat;
 
 /// The only version of the file that MariaDB writes (`IB_EXPORT_CFG_VERSION_V1`).
 const VERSION_MARIADB: u32 = 1;
-/// The version that MySQL 9.7 writes. Earlier ones have other fields.
-const VERSION_MYSQL: u32 = 8;
+/// The versions that MySQL from 8.0.29 on writes (`IB_EXPORT_CFG_VERSION_V7`, `_V8`): 8.0 and 8.4 the older one, 9.7
+/// the newer one, whose row versions have two bytes. Earlier ones have other fields.
+const VERSIONS_MYSQL: RangeInclusive<u32> = 7..=8;
 
 /// A `.cfg` file: a table as InnoDB itself sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -292,9 +295,11 @@ impl Cfg {
         let version = input.u32("version")?;
         let format = match version {
             VERSION_MARIADB => SpaceFormat::MariaDb,
-            VERSION_MYSQL => SpaceFormat::MySql,
+            version if VERSIONS_MYSQL.contains(&version) => SpaceFormat::MySql,
             _ => {
-                let expected = format!("{VERSION_MARIADB} of MariaDB or {VERSION_MYSQL} of MySQL");
+                let (oldest, newest) = (VERSIONS_MYSQL.start(), VERSIONS_MYSQL.end());
+                let expected =
+                    format!("{VERSION_MARIADB} of MariaDB, {oldest} or {newest} of MySQL");
                 return Err(input.bad("version", version.to_string(), expected));
             }
         };
@@ -308,7 +313,7 @@ impl Cfg {
             indexes: Vec::new(),
             mysql: None,
         };
-        input.columns(format, &mut cfg)?;
+        input.columns((format, version), &mut cfg)?;
         cfg.indexes = input.list("index count", |input| input.index(format))?;
         if let Some(mysql) = &mut cfg.mysql
             && cfg.indexes.first().is_some_and(CfgIndex::is_dictionary)
@@ -324,13 +329,7 @@ impl Cfg {
     /// The bytes of the file. Dropped columns are left out.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        put_u32(
-            &mut out,
-            match self.format() {
-                SpaceFormat::MariaDb => VERSION_MARIADB,
-                SpaceFormat::MySql => VERSION_MYSQL,
-            },
-        );
+        put_u32(&mut out, self.mysql.as_ref().map_or(VERSION_MARIADB, |mysql| mysql.file_version));
         put_text(&mut out, &self.host);
         put_text(&mut out, &self.table);
         out.extend_from_slice(&self.autoinc.to_be_bytes());
@@ -343,8 +342,10 @@ impl Cfg {
         }
         for (place, column) in self.columns.iter().enumerate() {
             column.put(&mut out);
-            if let Some(more) = mysql.and_then(|mysql| mysql.columns.get(place)) {
-                more.put(&mut out);
+            if let Some(mysql) = mysql
+                && let Some(more) = mysql.columns.get(place)
+            {
+                more.put(mysql.file_version, &mut out);
             }
         }
         let dictionary = mysql.and_then(|mysql| mysql.dictionary.as_ref());
@@ -550,16 +551,16 @@ impl<'a> Input<'a> {
     }
 
     /// The columns of a table, and the fields of MySQL's file before them.
-    fn columns(&mut self, format: SpaceFormat, cfg: &mut Cfg) -> Result<()> {
+    fn columns(&mut self, (format, version): (SpaceFormat, u32), cfg: &mut Cfg) -> Result<()> {
         let count = self.u32("column count")?;
         cfg.mysql = match format {
             SpaceFormat::MariaDb => None,
-            SpaceFormat::MySql => Some(self.mysql_table()?),
+            SpaceFormat::MySql => Some(self.mysql_table(version)?),
         };
         for _ in 0..count {
             let column = self.column()?;
             if let Some(mysql) = &mut cfg.mysql {
-                let more = self.mysql_column()?;
+                let more = self.mysql_column(version)?;
                 if more.version_dropped != NO_VERSION {
                     mysql.dropped.push((column, more));
                     continue;
@@ -693,7 +694,7 @@ mod tests {
         let mut bytes = GOLDEN.to_vec();
         bytes[3] = 2;
         let text = Cfg::parse(&bytes).unwrap_err().to_string();
-        let expected = "version is 2, expected 1 of MariaDB or 8 of MySQL";
+        let expected = "version is 2, expected 1 of MariaDB, 7 or 8 of MySQL";
         assert_eq!(text, format!(".cfg file, byte 4: {expected}"));
     }
 }

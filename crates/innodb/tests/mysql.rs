@@ -200,6 +200,25 @@ fn a_cfg_cut_anywhere_is_an_error() {
     }
 }
 
+/// MySQL 8.0 and 8.4 write version 7, by their sources: one byte for each row version, all ones for none. 9.7 reads it,
+/// as `a_server_imports_a_built_file` shows.
+#[test]
+fn a_cfg_of_version_7_says_the_same_with_shorter_row_versions() {
+    for table in tables() {
+        let mut cfg = table.cfg();
+        cfg.mysql.as_mut().unwrap().file_version = 7;
+        let older = cfg.to_bytes();
+        assert_eq!(older.len() + 2 * cfg.columns.len(), table.cfg.len(), "{}", table.name);
+        assert_eq!(older[..4], [0, 0, 0, 7]);
+        assert_eq!(Cfg::parse(&older), Ok(cfg.clone()));
+        for len in 0..older.len() {
+            assert!(Cfg::parse(&older[..len]).is_err(), "{} cut at {len}", table.name);
+        }
+        cfg.mysql.as_mut().unwrap().columns[1].version_added = 64;
+        assert_eq!(Cfg::parse(&cfg.to_bytes()), Ok(cfg));
+    }
+}
+
 #[test]
 fn long_values_are_read_over_all_their_pages() {
     let [_, items, compact] = tables();
@@ -492,12 +511,22 @@ fn files_of_a_server_are_understood_after_changes_too() {
     }
 }
 
+/// Each version of the `.cfg` file: MySQL 9.7 writes 8, and reads 7.
 #[test]
 fn a_server_imports_a_built_file() {
     let Some(server) = Server::start() else { return };
-    server.exec(&["CREATE TABLE fresh (id INT UNSIGNED NOT NULL AUTO_INCREMENT, \
-         name VARCHAR(40) CHARACTER SET latin1 NOT NULL, note TEXT, \
-         PRIMARY KEY (id), UNIQUE KEY name (name DESC))"]);
+    for file_version in [8, 7] {
+        server.exec(&[
+            "DROP TABLE IF EXISTS fresh",
+            "CREATE TABLE fresh (id INT UNSIGNED NOT NULL AUTO_INCREMENT, \
+             name VARCHAR(40) CHARACTER SET latin1 NOT NULL, note TEXT, \
+             PRIMARY KEY (id), UNIQUE KEY name (name DESC))",
+        ]);
+        import_built(&server, file_version);
+    }
+}
+
+fn import_built(server: &Server, file_version: u32) {
     let fresh = server.export("fresh");
     assert_understood(&fresh);
     let ibd = built(&fresh);
@@ -505,7 +534,8 @@ fn a_server_imports_a_built_file() {
     server.exec(&["ALTER TABLE fresh DISCARD TABLESPACE"]);
     std::fs::write(server.path("fresh", "ibd"), &ibd).unwrap();
     // The counter is in this file alone.
-    let cfg = Cfg { autoinc: u64::from(ROWS) + 1, ..fresh.cfg() };
+    let mut cfg = Cfg { autoinc: u64::from(ROWS) + 1, ..fresh.cfg() };
+    cfg.mysql.as_mut().unwrap().file_version = file_version;
     std::fs::write(server.path("fresh", "cfg"), cfg.to_bytes()).unwrap();
     server.exec(&["ALTER TABLE fresh IMPORT TABLESPACE"]);
     let bytes: usize = (1..=ROWS).map(|id| note(id).len()).sum();

@@ -10,6 +10,7 @@ use crate::{Inputs, input};
 const T_CFG: &[u8] = include_bytes!("../../../innodb/testdata/mariadb-10.11/t.cfg");
 const ORDERS_CFG: &[u8] = include_bytes!("../../../innodb/testdata/mariadb-10.11/orders.cfg");
 const MYSQL_CFG: &[u8] = include_bytes!("../../../innodb/testdata/mysql-9.7/fresh.cfg");
+const ALTERED_CFG: &[u8] = include_bytes!("../../../innodb/testdata/mysql-9.7/altered.cfg");
 const T_IBD: &[u8] = include_bytes!("../../../innodb/testdata/mariadb-10.11/t.ibd");
 
 pub(crate) fn cfgs() -> Inputs {
@@ -21,6 +22,10 @@ pub(crate) fn cfgs() -> Inputs {
     }
     inputs.push(input("then_a_byte", T_CFG, b"\0"));
     inputs.push(input("mysql", MYSQL_CFG, b""));
+    let mut older = Cfg::parse(MYSQL_CFG).unwrap();
+    older.mysql.as_mut().unwrap().file_version = 7;
+    inputs.push(input("mysql_8", &older.to_bytes(), b""));
+    inputs.push(input("dropped_columns", ALTERED_CFG, b""));
     let changed = |name: &str, change: &dyn Fn(&mut Cfg)| {
         let mut cfg = Cfg::parse(T_CFG).unwrap();
         change(&mut cfg);

@@ -1,6 +1,6 @@
 //! Further contents of MySQL's `.cfg` file: instant columns, the tablespace, the dictionary index.
 //!
-//! Source: MySQL 9.7, storage/innobase/row/row0quiesce.cc.
+//! Source: MySQL 8.0.34 and 9.7, storage/innobase/row/row0quiesce.cc.
 
 use super::{CfgColumn, CfgIndex, Input, put_u32};
 use crate::error::{Error, Result};
@@ -8,6 +8,8 @@ use crate::error::{Error, Result};
 /// Part of MySQL's file that describes the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MySqlTable {
+    /// Version of the file: 7 or 8.
+    pub file_version: u32,
     /// Nullable columns of rows before the first instant ALTER TABLE.
     pub nullable_before_instant: u32,
     /// Columns when the table was made.
@@ -46,6 +48,8 @@ pub struct MySqlColumn {
 
 /// No row version.
 pub const NO_VERSION: u16 = u16::MAX;
+/// The version of the file whose row versions have one byte.
+const WITH_SHORT_ROW_VERSIONS: u32 = 7;
 /// Types of dropped columns whose elements follow: ENUM and SET.
 const HAS_ELEMENTS: [u32; 2] = [22, 23];
 
@@ -88,9 +92,13 @@ pub(crate) fn altered(what: &'static str, seen: u32) -> Error {
 }
 
 impl MySqlColumn {
-    pub(super) fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.version_added.to_be_bytes());
-        out.extend_from_slice(&self.version_dropped.to_be_bytes());
+    pub(super) fn put(&self, file_version: u32, out: &mut Vec<u8>) {
+        for [high, low] in [self.version_added, self.version_dropped].map(u16::to_be_bytes) {
+            if file_version != WITH_SHORT_ROW_VERSIONS {
+                out.push(high);
+            }
+            out.push(low);
+        }
         put_u32(out, self.position);
         out.push(self.default.is_some().into());
         let Some(default) = &self.default else { return };
@@ -104,7 +112,7 @@ impl MySqlColumn {
 
 impl Input<'_> {
     /// The fields before the columns.
-    pub(super) fn mysql_table(&mut self) -> Result<MySqlTable> {
+    pub(super) fn mysql_table(&mut self, file_version: u32) -> Result<MySqlTable> {
         let nullable_before_instant = self.u32("nullable columns")?;
         let initial_columns = self.u32("initial columns")?;
         let current_columns = self.u32("current columns")?;
@@ -112,6 +120,7 @@ impl Input<'_> {
         // Each column says it, too.
         self.u32("dropped columns")?;
         Ok(MySqlTable {
+            file_version,
             nullable_before_instant,
             initial_columns,
             current_columns,
@@ -126,9 +135,9 @@ impl Input<'_> {
     }
 
     /// The fields after a column.
-    pub(super) fn mysql_column(&mut self) -> Result<MySqlColumn> {
-        let version_added = self.u16("version that added a column")?;
-        let version_dropped = self.u16("version that dropped a column")?;
+    pub(super) fn mysql_column(&mut self, file_version: u32) -> Result<MySqlColumn> {
+        let version_added = self.row_version(file_version, "version that added a column")?;
+        let version_dropped = self.row_version(file_version, "version that dropped a column")?;
         let position = self.u32("position of a column")?;
         if version_dropped != NO_VERSION {
             self.type_of_dropped()?;
@@ -145,6 +154,17 @@ impl Input<'_> {
                     Some(Some(self.take(len, "default of a column")?.to_vec()))
                 }
             },
+        })
+    }
+
+    /// A row version, in one byte or two.
+    fn row_version(&mut self, file_version: u32, what: &'static str) -> Result<u16> {
+        if file_version != WITH_SHORT_ROW_VERSIONS {
+            return self.u16(what);
+        }
+        Ok(match self.u8(what)? {
+            u8::MAX => NO_VERSION,
+            version => version.into(),
         })
     }
 
