@@ -448,6 +448,23 @@ fn tables_without_a_key_are_loaded_where_the_server_requires_one() {
     }
 }
 
+/// The key is an invisible column with AUTO_INCREMENT values, which the input does not have.
+#[test]
+fn tables_whose_key_the_server_generates_get_their_numbers() {
+    let Some(mut scene) = Scene::new() else { return };
+    scene.exec("SET SESSION sql_generate_invisible_primary_key=1");
+    scene.exec("CREATE TABLE t (a INT, b VARCHAR(9))");
+    let file = scene.home.file("rows.txt", "7\tx\n8\ty\n");
+    for mode in ["insert", "append"] {
+        let loaded = scene.load("t", &file, &["--unlogged", "--path", "direct", "--mode", mode]);
+        assert!(loaded.done().out.contains("direct "), "{loaded:?}");
+    }
+    assert_eq!(scene.lines("SELECT my_row_id, a, b FROM t"), ["1|7|x", "2|8|y", "4|7|x", "5|8|y"]);
+    let check = scene.lines("CHECK TABLE t EXTENDED");
+    assert!(check.last().unwrap().ends_with("|OK"), "{check:?}");
+    assert!(scene.lines("SHOW CREATE TABLE t")[0].contains("INVISIBLE"));
+}
+
 #[test]
 fn well_known_text_has_the_longitude_first() {
     let Some(mut scene) = Scene::new() else { return };

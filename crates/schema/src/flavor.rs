@@ -1,9 +1,14 @@
 //! The two families of servers.
 
+use serde::{Deserialize, Serialize};
+
 /// Who made the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub enum Flavor {
     /// MariaDB Server.
+    #[default]
     MariaDb,
     /// MySQL, Percona Server and others that follow it.
     MySql,

@@ -116,7 +116,7 @@ pub(super) const FAMILIES: &[Family] = &[
         ..PLAIN
     },
     Family {
-        table: "generated",
+        table: "computed",
         before: &[
             "CREATE TABLE {} (a INT PRIMARY KEY, b INT, c VARCHAR(20), s INT AS (a + b) STORED, \
              v INT AS (b * 2) VIRTUAL, KEY (s), KEY (v))",

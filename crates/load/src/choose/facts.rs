@@ -1,7 +1,7 @@
 //! Facts of a table that decide its method, and of all tables of a command that decide their publish.
 
 use job::options::LoadPath;
-use schema::{Method, TableName};
+use schema::{Flavor, Method, TableName};
 use serde::{Deserialize, Serialize};
 
 use super::refused::Refused;
@@ -13,6 +13,9 @@ use crate::partitioned::Scope;
 /// written down and read back: `inrush plan --json` has them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Facts {
+    /// The family of the server.
+    #[serde(default)]
+    pub(crate) flavor: Flavor,
     /// Reasons of server, account and table against the direct path.
     pub(crate) against_direct: Vec<String>,
     /// True if the server takes LOAD DATA LOCAL.
@@ -113,6 +116,8 @@ pub(crate) struct Choice {
 /// Facts about all tables of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CommandFacts {
+    /// The family of the server.
+    pub(crate) flavor: Flavor,
     /// The tables, in the order of the command.
     pub(crate) tables: Vec<CommandTable>,
     /// A table of the command whose rows are replaced.

@@ -218,6 +218,7 @@ impl Facts {
             _ => Vec::new(),
         };
         Ok(Facts {
+            flavor: found.version.flavor,
             against_import,
             against_direct: against_direct.iter().map(ToString::to_string).collect(),
             local_infile: found.local_infile,

@@ -110,6 +110,11 @@ fn a_small_input_is_sent_in_one_transaction() {
     let closed = Facts { sending: Some(Err(vec!["read-only".to_owned()])), ..small(100) };
     assert_method(&closed, &options(), LoadPath::Direct, Method::Build);
     assert_method(&small(1 << 20), &options(), LoadPath::Direct, Method::Build);
+    // IMPORT of MySQL takes longer.
+    let of_mysql = |bytes| Facts { flavor: Flavor::MySql, ..small(bytes) };
+    assert_method(&small(500 << 10), &options(), LoadPath::Direct, Method::Build);
+    assert_refused(&of_mysql(500 << 10), &options(), LoadPath::Direct, "the input is small");
+    assert_method(&of_mysql(1 << 20), &options(), LoadPath::Direct, Method::Build);
 }
 
 #[test]

@@ -91,13 +91,16 @@ impl CommandFacts {
     /// Expected seconds of one transaction and of a swap; none where one transaction is excluded.
     pub(crate) fn seconds(&self) -> Option<TogetherSeconds> {
         let with_keys = self.tables.iter().filter(|table| !table.parents.is_empty()).count();
-        Some(TogetherSeconds::of(self.tables.len(), with_keys, self.small_bytes()?))
+        let tables = (self.tables.len(), with_keys);
+        Some(TogetherSeconds::of(self.flavor, tables, self.small_bytes()?))
     }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use schema::Flavor;
+
     use super::*;
 
     const OPEN: Methods = Methods::All { gives_numbers: true };
@@ -139,6 +142,23 @@ mod tests {
         // More than one transaction should hold, though each is small.
         assert_eq!(chosen(&facts([small; 1400])).0, WithOthers::Swap);
         assert_eq!(chosen(&facts([small; 1300])).0, WithOthers::Small);
+    }
+
+    /// The size up to which one transaction is faster than a swap.
+    #[test]
+    fn a_swap_of_mysql_pays_from_more_bytes_on() {
+        for (flavor, tables, bytes, with_others) in [
+            (Flavor::MariaDb, 1, 140 << 10, WithOthers::Small),
+            (Flavor::MariaDb, 1, 150 << 10, WithOthers::Swap),
+            (Flavor::MySql, 1, 850 << 10, WithOthers::Small),
+            (Flavor::MySql, 1, 900 << 10, WithOthers::Swap),
+            (Flavor::MariaDb, 50, 140 << 10, WithOthers::Small),
+            (Flavor::MySql, 50, 850 << 10, WithOthers::Small),
+            (Flavor::MySql, 50, 900 << 10, WithOthers::Swap),
+        ] {
+            let command = CommandFacts { flavor, ..facts(vec![bytes; tables]) };
+            assert_eq!(chosen(&command).0, with_others, "{flavor:?} {tables} {bytes}");
+        }
     }
 
     #[test]

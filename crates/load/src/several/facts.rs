@@ -27,6 +27,7 @@ impl CommandFacts {
         inputs: &[Input],
     ) -> Result<CommandFacts, Error> {
         let mut facts = CommandFacts {
+            flavor: session.version().flavor,
             tables: waiting(options, tables.iter().copied()),
             replaced: None,
             can_be_whole: false,
