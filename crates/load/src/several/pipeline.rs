@@ -7,8 +7,8 @@
 //! import               | a --| wait | b ----| c -|
 //! ```
 //!
-//! The server imports one table at a time, on one connection, and needs none of our memory: the build has all
-//! of it. Tables of a wave, whose staging tables are made together, wait once for the checkpoint and the
+//! MariaDB imports one table at a time, MySQL several, each on a connection of its own. Imports need none of our
+//! memory: the build has all of it. Tables of a wave, whose staging tables are made together, wait once for the checkpoint and the
 //! running backups that must precede an import; the first table is a wave of its own, since nothing is built
 //! before it. Tables whose rows are sent are filled where others are built.
 
@@ -23,6 +23,7 @@ use job::pool;
 use job::progress::{Progress, Stage};
 use job::steps::Steps;
 use locks::{Condvar, Mutex};
+use schema::Flavor;
 use send::Unpublished;
 use server::ConnectOptions;
 use sources::Source;
@@ -41,6 +42,9 @@ use crate::forecast::Forecast;
 /// Number of tables whose staging tables are made together; as many may wait for their build. The
 /// server's description of each is held until then, some 100 KB.
 const STAGED_AT_ONCE: usize = 16;
+/// Tables that MySQL imports at once. It looks at each record of a file, in one thread for each file: two imports took
+/// 18.6 s at once and 32.9 s one after the other (9.7.4, two cores). MariaDB has one lock for all imports.
+const IMPORTED_AT_ONCE: usize = 3;
 
 /// Tables that have all rows, and connections to publish them by.
 pub(super) struct Filled {
@@ -60,8 +64,11 @@ pub(super) fn fill(
     progress: &dyn Progress,
 ) -> Result<Filled, Error> {
     let InspectedTables { parts, mut connections, keeper, .. } = looked;
-    let others =
-        [SharedConnections::of(keeper.another()?), SharedConnections::of(keeper.another()?)];
+    let maker = keeper.another()?;
+    let count = imports_at_once(maker.version().flavor, parts.len());
+    let importers: Result<Vec<SharedConnections>, Error> =
+        (0..count).map(|_| Ok(SharedConnections::of(keeper.another()?))).collect();
+    let (maker, importers) = (SharedConnections::of(maker), importers?);
     let options = &parts[0].options;
     let cache_bytes = options.limits.page_cache_bytes();
     let pipeline = Pipeline {
@@ -74,7 +81,7 @@ pub(super) fn fill(
         ended: Mutex::new(None),
         backlog: Backlog::of(cache_bytes),
     };
-    pipeline.run(&mut connections, others);
+    pipeline.run(&mut connections, maker, importers);
     let parts: Vec<Part> = pipeline.parts.into_iter().map(|part| part.into_inner()).collect();
     match pipeline.ended.into_inner() {
         None => Ok(Filled { parts, connections, keeper }),
@@ -152,23 +159,27 @@ impl Pipeline<'_> {
     fn run(
         &self,
         builder: &mut SharedConnections,
-        [mut maker, mut importer]: [SharedConnections; 2],
+        mut maker: SharedConnections,
+        importers: Vec<SharedConnections>,
     ) {
-        std::thread::scope(|scope| {
+        let (built, to_import) = channel();
+        let to_import = &Mutex::new(to_import);
+        std::thread::scope(move |scope| {
             let (made, to_build) = sync_channel(STAGED_AT_ONCE);
-            let (built, to_import) = channel();
             scope.spawn(move || {
                 self.station(Stage::Staging, || {
                     failpoint::hit("thread.staging");
                     self.make_all(&mut maker, &made);
                 });
             });
-            scope.spawn(move || {
-                self.station(Stage::Import, || {
-                    failpoint::hit("thread.import");
-                    self.import_all(&mut importer, &to_import);
+            for mut importer in importers {
+                scope.spawn(move || {
+                    self.station(Stage::Import, || {
+                        failpoint::hit("thread.import");
+                        self.import_all(&mut importer, to_import);
+                    });
                 });
-            });
+            }
             self.build_all(builder, to_build, &built);
         });
     }
@@ -274,8 +285,9 @@ impl Pipeline<'_> {
         self.backlog.add(cached_bytes(&self.parts[at].lock()));
     }
 
-    fn import_all(&self, connections: &mut SharedConnections, to_import: &Receiver<usize>) {
-        for at in to_import {
+    fn import_all(&self, connections: &mut SharedConnections, to_import: &Mutex<Receiver<usize>>) {
+        let next = || to_import.lock().recv().ok();
+        while let Some(at) = next() {
             if !matches!(self.parts[at].lock().at, At::Built(..)) {
                 // Its rows were sent, or it failed.
                 continue;
@@ -351,6 +363,14 @@ impl Pipeline<'_> {
 
     fn name(&self, at: usize) -> String {
         self.parts[at].lock().name()
+    }
+}
+
+/// Tables that a server imports at once, of so many.
+fn imports_at_once(flavor: Flavor, tables: usize) -> usize {
+    match flavor {
+        Flavor::MariaDb => 1,
+        Flavor::MySql => tables.clamp(1, IMPORTED_AT_ONCE),
     }
 }
 
@@ -445,6 +465,18 @@ impl Backlog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mysql_imports_several_tables_at_once() {
+        for (flavor, tables, at_once) in [
+            (Flavor::MariaDb, 9, 1),
+            (Flavor::MySql, 1, 1),
+            (Flavor::MySql, 2, 2),
+            (Flavor::MySql, 9, 3),
+        ] {
+            assert_eq!(imports_at_once(flavor, tables), at_once, "{flavor:?} {tables}");
+        }
+    }
 
     #[test]
     fn nobody_waits_for_room_once_the_command_has_ended() {
