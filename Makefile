@@ -151,6 +151,7 @@ soak:
 		SOAK_DIR='$(abspath $(TARGET))/soak-failed' $(CARGO) test --locked -q -p inrush --test soak
 	$(CARGO) test --locked -q -p inrush --test main -- --ignored
 	INRUSH_SEED=$$(date +%s) $(CARGO) test --locked -q -p inrush-load --test main -- --ignored
+	INRUSH_SEED=$$(date +%s) INRUSH_CASES=300 $(CARGO) test --locked -q -p inrush-load --test main -- columnar::
 	$(CARGO) test --locked -q -p inrush-testkit --features models --test models
 	INRUSH_SEED=$$(date +%s) INRUSH_MODEL_RUNS=$$(( $(MINUTES) * 50 )) \
 		INRUSH_STAND_IN_ROUNDS=$$(( ($(MINUTES) + 9) / 10 )) INRUSH_FRESH=$$(( ($(MINUTES) + 4) / 5 )) \

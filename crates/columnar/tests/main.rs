@@ -9,6 +9,7 @@ mod fixtures;
 mod round_trip;
 #[cfg(feature = "excel")]
 mod small_workbooks;
-mod tables;
 mod writing;
 mod written;
+
+use testkit::arrow_tables as tables;

@@ -12,8 +12,7 @@ use parquet::file::properties::WriterProperties;
 use sources::{Batch, Chunk, ReadAs, Result, Row, Rows, Source, Value, Visit};
 use values::SqlType;
 
-/// The values of a row, as text; None is NULL. A refused value has an exclamation mark before it.
-pub(crate) type Texts = Vec<Option<String>>;
+pub(crate) use testkit::arrow_tables::Texts;
 
 pub(crate) fn parquet(path: &Path, batches: &[RecordBatch], properties: WriterProperties) {
     let schema = batches[0].schema();

@@ -4,6 +4,7 @@
 //! `INRUSH_CASES=n` tries n pairs of a file's type and a column's type.
 
 mod matching;
+mod random_tables;
 mod values_of_types;
 
 use std::collections::BTreeSet;

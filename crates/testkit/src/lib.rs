@@ -4,6 +4,7 @@
 //! template -> TestServer -> Cluster          servers that end with their test
 //! TestServer <- proxy                         a server that loses connections and answers
 //! stand_in                                   one in memory that does so, for thousands of loads
+//! arrow_tables                               random tables of Arrow, with the text of each value
 //! tables: case -> run -> compare             random tables, by LOAD DATA and by Inrush
 //! dialect                                    statements of tests in the words of MySQL
 //! power                                      a disk that can lose its power, and what is left of it then
@@ -19,6 +20,8 @@
 
 #[cfg(feature = "tables")]
 pub mod aged;
+#[cfg(feature = "arrow")]
+pub mod arrow_tables;
 mod case_log;
 mod client;
 mod cluster;

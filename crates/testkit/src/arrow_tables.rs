@@ -1,4 +1,4 @@
-//! Random tables of all types, with the text of each value.
+//! Random tables of Arrow with columns of all types, and the text of each value.
 
 use std::sync::Arc;
 
@@ -7,15 +7,17 @@ use arrow_array::types::Int32Type;
 use arrow_array::*;
 use arrow_buffer::i256;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use testkit::random::Random;
 
-use crate::writing::Texts;
+use crate::random::Random;
+
+/// The texts of values; None is NULL. A value that is to be refused has an exclamation mark before it.
+pub type Texts = Vec<Option<String>>;
 
 /// A column: its array, and the texts of its values.
 type Column = (ArrayRef, Texts);
 
 /// A table with a column of each type, and its rows in text.
-pub(crate) fn random(random: &mut Random, rows: usize) -> (RecordBatch, Vec<Texts>) {
+pub fn random(random: &mut Random, rows: usize) -> (RecordBatch, Vec<Texts>) {
     let mut columns: Vec<(&str, Column)> = Vec::new();
     integers(random, rows, &mut columns);
     numbers(random, rows, &mut columns);
@@ -261,13 +263,13 @@ fn map(random: &mut Random, rows: usize) -> Column {
     (Arc::new(builder.finish()), texts)
 }
 
-/// The time unit of a table of one column, for tests of single columns.
-pub(crate) fn one(name: &str, array: ArrayRef) -> RecordBatch {
+/// A table of one column.
+pub fn one(name: &str, array: ArrayRef) -> RecordBatch {
     RecordBatch::try_from_iter([(name, array)]).unwrap()
 }
 
 /// A column of times in no zone.
-pub(crate) fn nanos(values: Vec<i64>) -> ArrayRef {
+pub fn nanos(values: Vec<i64>) -> ArrayRef {
     let array = TimestampNanosecondArray::from(values);
     assert_eq!(*array.data_type(), DataType::Timestamp(TimeUnit::Nanosecond, None));
     Arc::new(array)
