@@ -94,6 +94,7 @@ struct Growing {
     desk: Desk,
     file: PathBuf,
     path: &'static str,
+    memory: &'static str,
 }
 
 const ROWS: u64 = 40_000;
@@ -109,12 +110,12 @@ impl Growing {
             writeln!(text, "{line}\tword {} of some length, {}", line % 100, line * 7).unwrap();
         }
         let file = desk.home.file("more.txt", text);
-        Some(Growing { desk, file, path })
+        Some(Growing { desk, file, path, memory: "30M" })
     }
 
     fn command(&self, file: &Path) -> std::process::Command {
         let mut command = self.desk.home.load(self.desk.server, &self.desk.table("t"), file);
-        command.args(["--mode", "append", "--path", self.path, "--memory", "30M"]);
+        command.args(["--mode", "append", "--path", self.path, "--memory", self.memory]);
         command
     }
 
@@ -142,6 +143,17 @@ impl Growing {
         self.desk.exec("DELETE FROM t WHERE id >= 0");
     }
 
+    /// Puts the rows into a file of typed columns in place of the text.
+    fn convert(&mut self, ending: &str) {
+        self.desk.exec("CREATE TABLE converted (id INT NOT NULL, word VARCHAR(60))");
+        self.desk.load("converted", &self.file, &[]).done();
+        self.file = self.file.with_extension(ending);
+        let mut export = self.desk.home.inrush(["export", &self.desk.table("converted"), "-o"]);
+        run(export.arg(&self.file).arg("--socket").arg(self.desk.server.socket())).done();
+        self.desk.exec("DROP TABLE converted");
+        self.memory = "36M";
+    }
+
     /// The newest job that was killed.
     fn killed_job(&self) -> String {
         let jobs = run(&mut self.desk.home.inrush(["jobs"]));
@@ -164,6 +176,28 @@ fn rows_are_added_once(path: &'static str, key: &str) {
         assert!((1..=ROWS).contains(&before), "{place}: {report}");
         growing.check(place);
         growing.reset();
+    }
+}
+
+/// Their chunks are rows of a row group or a record batch.
+#[test]
+fn rows_of_parquet_and_arrow_files_are_added_once_after_kills() {
+    let sent = ["ledger.opened", "chunk.0.loaded", "chunk.1.read", "ledger.complete"];
+    for (path, ending, places) in [
+        ("stream", "parquet", &sent[..]),
+        ("insert", "parquet", &sent[1..3]),
+        ("stream", "arrow", &sent[1..3]),
+        ("direct", "parquet", &["publish.begin", "publish.moved"]),
+    ] {
+        let Some(mut growing) = Growing::new(path, "") else { return };
+        growing.convert(ending);
+        for place in places {
+            let killed = growing.add(&format!("{place}=kill"));
+            assert_eq!(killed.status.signal(), Some(KILL), "{path} {place}: {killed:?}");
+            growing.add("").done();
+            growing.check(&format!("{path} {ending} {place}"));
+            growing.reset();
+        }
     }
 }
 

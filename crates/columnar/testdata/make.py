@@ -79,6 +79,10 @@ few = pa.table({"i": pa.array([7, 8, 9], pa.int32()), "s": ["a", "b", "c"], "mor
 pq.write_table(few, "other/three-columns.parquet")
 odd = pa.table([pa.array([number]) for number in (1, 2, 3, 4)], names=["id", "ID", "", "end "])
 pq.write_table(odd, "other/odd-names.parquet")
+# Not compressed, so that only its checksum tells of another byte.
+plain = pa.table({"id": pa.array([7001, 7002, 7003], pa.int64())})
+options = {"write_page_checksum": True, "use_dictionary": False, "compression": "none"}
+pq.write_table(plain, "other/checksums.parquet", **options)
 
 
 class Keys(encryption.KmsClient):

@@ -6,6 +6,7 @@ mod damaged;
 mod excel;
 mod files;
 mod fixtures;
+mod int96;
 mod round_trip;
 #[cfg(feature = "excel")]
 mod small_workbooks;

@@ -27,8 +27,11 @@ fn check(path: &PathBuf, batch: &RecordBatch, expected: &[Texts], how: &str) {
     }
 }
 
-/// Ways to write Parquet.
-fn properties(random: &mut Random) -> (WriterProperties, String) {
+/// A compression, a version of pages, and whether there are dictionaries.
+type Way = (Compression, WriterVersion, bool);
+
+/// All ways to write Parquet.
+fn ways() -> Vec<Way> {
     let compressions = [
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,
@@ -36,9 +39,21 @@ fn properties(random: &mut Random) -> (WriterProperties, String) {
         Compression::LZ4_RAW,
         Compression::GZIP(GzipLevel::default()),
     ];
-    let compression = random.pick(&compressions);
-    let version = random.pick(&[WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0]);
-    let (dictionary, group) = (random.chance(2), random.between(50, 2 * ROWS));
+    let versions = [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0];
+    let with = |compression| {
+        versions.into_iter().flat_map(move |version| {
+            [false, true].map(|dictionary| (compression, version, dictionary))
+        })
+    };
+    compressions.into_iter().flat_map(with).collect()
+}
+
+/// One of them, with row groups and pages of any size.
+fn properties(
+    random: &mut Random,
+    (compression, version, dictionary): Way,
+) -> (WriterProperties, String) {
+    let group = random.between(50, 2 * ROWS);
     let mut builder = WriterProperties::builder()
         .set_compression(compression)
         .set_writer_version(version)
@@ -67,9 +82,9 @@ fn properties(random: &mut Random) -> (WriterProperties, String) {
 fn parquet_of_every_encoding_gives_its_values_back() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = Random::new(Random::seed_of_run());
-    for _ in 0..12 {
+    for way in ways() {
         let (batch, expected) = tables::random(&mut random, ROWS);
-        let (properties, how) = properties(&mut random);
+        let (properties, how) = properties(&mut random, way);
         let path = folder.path().join("t.parquet");
         parquet(&path, &[batch.slice(0, 300), batch.slice(300, ROWS - 300)], properties);
         check(&path, &batch, &expected, &how);
@@ -118,7 +133,8 @@ fn chunks_of_any_size_have_the_same_rows() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = Random::new(Random::seed_of_run());
     let (batch, expected) = tables::random(&mut random, ROWS);
-    let (properties, how) = properties(&mut random);
+    let way = random.pick(&ways());
+    let (properties, how) = properties(&mut random, way);
     let path = folder.path().join("t.parquet");
     parquet(&path, &[batch], properties);
     for chunk_bytes in [1, 1_000, 20_000, 4 << 20] {

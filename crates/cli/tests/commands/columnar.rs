@@ -4,6 +4,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use serde_json::Value;
+
+use super::checked::check;
 use crate::support::Desk;
 
 /// A file of the fixtures.
@@ -164,4 +167,49 @@ fn small_files_share_pages() {
     assert!(outcome.done().out.contains(leaves), "{outcome:?}");
     assert_eq!(desk.rows("SELECT COUNT(*), SUM(id) FROM t"), ["300|44850"]);
     assert!(desk.rows("CHECK TABLE t EXTENDED").concat().ends_with("OK"));
+}
+
+#[test]
+fn a_guess_at_files_is_a_script_that_loads_them() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.load("t", &fixture("polars.parquet"), &["--create"]).done();
+    let expected = (desk.rows("SHOW CREATE TABLE t"), sum(&mut desk, "t"));
+    for (name, kind) in [("polars.parquet", "Parquet"), ("polars.arrow", "Arrow")] {
+        desk.exec("DROP TABLE t");
+        let file = fixture(name);
+        let sniffed = desk.sniff(&file, &[]);
+        let about = format!("{name}: guessed from all 20 rows: {kind}, 10 columns");
+        assert!(sniffed.done().out.contains(&about), "{sniffed:?}");
+        desk.shell(&sniffed.out).done();
+        assert_eq!((desk.rows("SHOW CREATE TABLE t"), sum(&mut desk, "t")), expected, "{name}");
+        let told: Value = serde_json::from_str(&desk.sniff(&file, &["--json"]).done().out).unwrap();
+        assert_eq!(told["format"], kind.to_lowercase());
+        let column = &told["columns"][3];
+        assert_eq!((&column["name"], &column["type"]), (&"d".into(), &"DECIMAL(12,2)".into()));
+    }
+}
+
+#[test]
+fn every_error_of_every_row_is_told_and_nothing_is_loaded() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (i TINYINT UNSIGNED, d DECIMAL(12,1), s VARCHAR(6))");
+    let bad = desk.home.path().join("bad.jsonl");
+    for name in ["polars.parquet", "polars.arrow"] {
+        let more = ["--ignore-unknown-columns", "--json", "--rejects", bad.to_str().unwrap()];
+        let outcome = check(&desk, "t", &fixture(name), &more);
+        assert_eq!(outcome.code(), 3, "{outcome:?}");
+        let report: Value = serde_json::from_str(&outcome.out).unwrap();
+        // The first number is below 0, and the eleventh row is the first good one.
+        assert_eq!((&report["rows"], &report["bad_rows"]), (&20.into(), &19.into()), "{report}");
+        let lines = report["first"].as_array().unwrap().iter().map(|row| row["line"].as_u64());
+        assert!(lines.flatten().all(|line| line != 11), "{report}");
+        let second = report["first"][1]["reasons"].to_string();
+        for reason in ["out of range", "cannot be stored without loss: DECIMAL(12,1)"] {
+            assert!(second.contains(reason), "{second}");
+        }
+        let text = std::fs::read_to_string(&bad).unwrap();
+        assert_eq!(text.lines().count(), 19);
+        assert_eq!(text.lines().nth(1).unwrap(), "{\"i\": -9, \"d\": \"0.07\", \"s\": \"text 1\"}");
+        assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["0"]);
+    }
 }
