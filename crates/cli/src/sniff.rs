@@ -177,6 +177,7 @@ fn apply(args: &LoadArgs, options: &mut LoadOptions, sniffed: Sniffed) -> Result
         input.empty_is_null = sniffed.preset.empty_is_null();
     }
     options.ddl = Some(sniffed.ddl);
+    options.ddl_without_uuid = sniffed.ddl_without_uuid;
     sniffed.charset.iter().try_for_each(|charset| input::set_charset(options, charset))
 }
 

@@ -680,3 +680,20 @@ fn several_tables_come_at_once_by_one_transaction_or_one_rename() {
     load(&scene, &["--path", "direct", "--mode", "replace"]).done();
     assert_eq!(scene.lines("SELECT id FROM b"), ["1"]);
 }
+
+#[test]
+fn uuids_of_a_file_make_a_column_of_their_bytes() {
+    let Some(mut scene) = Scene::new() else { return };
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../columnar/testdata/other/uuids.parquet");
+    for path in ["direct", "stream"] {
+        scene.exec("DROP TABLE IF EXISTS t");
+        scene.load("t", &file, &["--create", "--path", path]).done();
+        let types = "SELECT column_type FROM information_schema.columns \
+                     WHERE table_schema = 'd' AND column_name = 'u'";
+        assert_eq!(scene.lines(types), ["binary(16)"]);
+        let [one, other] = ["000102030405060708090A0B0C0D0E0F", "6465666768696A6B6C6D6E6F70717273"];
+        let expected = [one, other, "NULL"].map(str::to_owned);
+        assert_eq!(scene.lines("SELECT IFNULL(HEX(u), 'NULL') FROM t ORDER BY id"), expected);
+    }
+}

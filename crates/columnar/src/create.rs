@@ -139,7 +139,7 @@ fn column(field: &Field, class: Class, seen: ValueSizes) -> Result<ColumnGuess, 
     let mut long_type = None;
     let sql_type = match (class, data_type) {
         (Class::Null, _) => format!("VARCHAR({WIDTH})"),
-        (Class::Uuid, _) => "BINARY(16)".to_owned(),
+        (Class::Uuid, _) => SqlType::Uuid.to_string(),
         (Class::Nested, _) => "JSON".to_owned(),
         (Class::Text, _) if is_json(field) => "JSON".to_owned(),
         (Class::Text, DataType::FixedSizeBinary(bytes)) if *bytes <= 255 => {

@@ -83,6 +83,8 @@ pq.write_table(odd, "other/odd-names.parquet")
 plain = pa.table({"id": pa.array([7001, 7002, 7003], pa.int64())})
 options = {"write_page_checksum": True, "use_dictionary": False, "compression": "none"}
 pq.write_table(plain, "other/checksums.parquet", **options)
+uuids = [bytes(range(at, at + 16)) for at in (0, 100)] + [None]
+pq.write_table(pa.table({"id": [1, 2, 3], "u": pa.array(uuids, pa.uuid())}), "other/uuids.parquet")
 
 
 class Keys(encryption.KmsClient):

@@ -61,6 +61,8 @@ pub struct LoadOptions {
     pub table: String,
     /// SQL that makes the target when it is missing. Its database is made too.
     pub ddl: Option<String>,
+    /// The same for servers without the type UUID, where it is another text.
+    pub ddl_without_uuid: Option<String>,
     /// The treatment of rows that the target has.
     pub mode: Mode,
     /// Way into the server. Default: the fastest that is open.
@@ -106,6 +108,7 @@ impl LoadOptions {
             database: database.to_owned(),
             table: table.to_owned(),
             ddl: None,
+            ddl_without_uuid: None,
             mode: Mode::Insert,
             path: LoadPath::Auto,
             with_others: WithOthers::Alone,

@@ -13,7 +13,7 @@ use job::error::Error;
 use job::options::LoadOptions;
 use job::pool;
 use schema::{Column, Table, TableName};
-use server::version::Flavor;
+use server::version::{Flavor, Version};
 use server::{ConnectOptions, Session, identifier, privileges};
 use sql::{Comments, CreateTable, Syntax, TableChange};
 use targets::waiting::within;
@@ -164,7 +164,7 @@ fn make(
     let names: Vec<TableName> = missing.iter().map(|(name, _)| name.clone()).collect();
     targets::refuse_any_put_aside(session, &names)?;
     for (_, options) in &missing {
-        statements.push(statement(options)?);
+        statements.push(statement_for(options, session.version())?);
     }
     if let Some(grant) = privileges::missing(session, privileges::TO_MAKE, &first.database)? {
         let name = &missing[0].0;
@@ -303,9 +303,19 @@ pub(crate) fn parents(options: &LoadOptions) -> Vec<TableName> {
 
 /// The statement of `--ddl` that makes the target.
 pub(crate) fn statement(options: &LoadOptions) -> Result<&str, Error> {
+    statement_of(options, options.ddl.as_deref())
+}
+
+/// The same for a server of this version.
+fn statement_for<'o>(options: &'o LoadOptions, version: &Version) -> Result<&'o str, Error> {
+    let without = options.ddl_without_uuid.as_deref().filter(|_| !version.has_uuid());
+    statement_of(options, without.or(options.ddl.as_deref()))
+}
+
+fn statement_of<'o>(options: &LoadOptions, script: Option<&'o str>) -> Result<&'o str, Error> {
     let target = options.target();
     let mut others = Vec::new();
-    let script = options.ddl.as_deref().unwrap_or_default();
+    let script = script.unwrap_or_default();
     for statement in sql::statements(script.as_bytes(), Syntax::default()) {
         // Cut between characters, as quotes and semicolons are some.
         let Ok(statement) = std::str::from_utf8(statement) else { continue };

@@ -68,6 +68,11 @@ impl Version {
         (self.number.0, self.number.1)
     }
 
+    /// True if it has the type UUID: MariaDB from 10.7 on.
+    pub fn has_uuid(&self) -> bool {
+        self.flavor == Flavor::MariaDb && self.series() >= (10, 7)
+    }
+
     /// Why the direct path does not build files for this server; None when it does.
     pub fn unfit(&self) -> Option<UnfitVersion> {
         let oldest = match self.flavor {

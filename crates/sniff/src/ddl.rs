@@ -2,7 +2,11 @@
 
 use server::identifier::quote_name;
 
-use super::Sniffed;
+use super::{SniffOptions, Sniffed, SniffedColumn};
+
+/// The type of columns with UUIDs, and the one for the same bytes.
+const UUID: &str = "UUID";
+const BYTES: &str = "BINARY(16)";
 
 /// `CREATE TABLE` of a table without its database.
 pub(super) fn create_table(table: &str, sniffed: &Sniffed, collation: Option<&str>) -> String {
@@ -30,4 +34,22 @@ pub(super) fn create_table(table: &str, sniffed: &Sniffed, collation: Option<&st
         quote_name(table),
         lines.join(",\n")
     )
+}
+
+/// The same with the bytes of UUIDs, for servers without their type. None for a table without UUIDs, but for those of
+/// columns whose type the user chose.
+pub(super) fn without_uuid(options: &SniffOptions, sniffed: &Sniffed) -> Option<String> {
+    let mut other = sniffed.clone();
+    let is_chosen = |name: &str| {
+        let lower = name.to_lowercase();
+        options.wanted.types.iter().any(|(typed, _)| typed.to_lowercase() == lower)
+    };
+    let guessed = |column: &&mut SniffedColumn| column.sql_type == UUID && !is_chosen(&column.name);
+    let mut is_other = false;
+    for column in other.columns.iter_mut().filter(guessed) {
+        column.sql_type = BYTES.to_owned();
+        is_other = true;
+    }
+    let collation = options.wanted.collation.as_deref();
+    is_other.then(|| create_table(&options.table, &other, collation))
 }

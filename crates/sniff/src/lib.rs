@@ -153,6 +153,8 @@ pub struct Sniffed {
     pub notes: Vec<String>,
     /// The statement that makes the table.
     pub ddl: String,
+    /// The same for servers without the type UUID, if the table has such columns.
+    pub ddl_without_uuid: Option<String>,
     /// The pipes among the files, whose bytes were read.
     pub kept: KeptPipes,
 }
@@ -278,7 +280,9 @@ fn completed(mut sniffed: Sniffed, options: &SniffOptions) -> Result<Sniffed, Er
     add_constants(&mut sniffed, options)?;
     overrule(&mut sniffed, &options.wanted)?;
     row_size::check(&sniffed.columns)?;
-    sniffed.ddl = ddl::create_table(&options.table, &sniffed, options.wanted.collation.as_deref());
+    let collation = options.wanted.collation.as_deref();
+    sniffed.ddl = ddl::create_table(&options.table, &sniffed, collation);
+    sniffed.ddl_without_uuid = ddl::without_uuid(options, &sniffed);
     Ok(sniffed)
 }
 

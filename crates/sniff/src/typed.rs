@@ -105,5 +105,12 @@ fn notes(guess: &TableGuess) -> Vec<String> {
             column.name
         )
     }));
+    let uuids = guess.columns.iter().filter(|column| column.sql_type == "UUID");
+    notes.extend(uuids.map(|column| {
+        format!(
+            "`{}` is BINARY(16) on MySQL and MariaDB before 10.7, which have no UUID",
+            column.name
+        )
+    }));
     notes
 }

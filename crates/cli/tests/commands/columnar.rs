@@ -7,6 +7,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::checked::check;
+use super::exported::export;
 use crate::support::Desk;
 
 /// A file of the fixtures.
@@ -212,4 +213,31 @@ fn every_error_of_every_row_is_told_and_nothing_is_loaded() {
         assert_eq!(text.lines().nth(1).unwrap(), "{\"i\": -9, \"d\": \"0.07\", \"s\": \"text 1\"}");
         assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["0"]);
     }
+}
+
+#[test]
+fn uuids_make_columns_of_their_type_and_come_back_from_an_export() {
+    let Some(mut desk) = Desk::new() else { return };
+    if !desk.session.version().has_uuid() {
+        return;
+    }
+    let mut file = fixture("other/uuids.parquet");
+    let types = "SELECT column_type FROM information_schema.columns \
+                 WHERE table_schema = DATABASE() AND column_name = 'u'";
+    for table in ["t", "back"] {
+        let outcome = desk.load(table, &file, &["--create"]);
+        let note = "`u` is BINARY(16) on MySQL and MariaDB before 10.7, which have no UUID";
+        assert!(outcome.done().err.contains(note), "{outcome:?}");
+        let values = desk.rows(&format!("SELECT u FROM {table} ORDER BY id"));
+        let [one, other] =
+            ["00010203-0405-0607-0809-0a0b0c0d0e0f", "64656667-6869-6a6b-6c6d-6e6f70717273"];
+        assert_eq!(values, [one, other, ""]);
+        export(&desk, table, "u.arrow", &["--force"]).done();
+        file = desk.home.path().join("u.arrow");
+    }
+    assert_eq!(desk.rows(types), ["uuid", "uuid"]);
+    // A type that is typed counts.
+    desk.exec("DROP TABLE t");
+    desk.load("t", &file, &["--create", "--types", "u=BINARY(16)"]).done();
+    assert_eq!(desk.rows(&format!("{types} AND table_name = 't'")), ["binary(16)"]);
 }
