@@ -36,7 +36,7 @@ pub fn random(random: &mut Random, rows: usize) -> (RecordBatch, Vec<Texts>) {
 
 /// The columns of a table that have no dictionary, no views and no values in values, with all bytes of each value beside
 /// each other.
-pub(crate) fn flat(table: (RecordBatch, Vec<Texts>)) -> (RecordBatch, Vec<Texts>) {
+pub fn flat(table: (RecordBatch, Vec<Texts>)) -> (RecordBatch, Vec<Texts>) {
     let (batch, rows) = table;
     let is_flat = |at: &usize| {
         let data_type = batch.column(*at).data_type();
