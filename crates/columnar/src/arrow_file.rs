@@ -12,18 +12,19 @@ use arrow_array::RecordBatch;
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::reader::FileDecoder;
 use arrow_schema::SchemaRef;
+use locks::Mutex;
 use sources::FoundInput;
 
 use self::messages::{Messages, Stored};
 use self::slices::SlicedBatch;
 use crate::file::{Decoded, OpenPart, Part, TypedFile, are_plain};
 use crate::guard::{Problem, guard, problem};
+use crate::source::VALUES_MAX;
 
 /// Batches of less are read as a whole, by one request to the file.
-const SLICED_BYTES_MIN: u64 = 64 << 10;
-
-/// Memory for the rows of a chunk that are read alone; longer ones wait until there is as much.
-const SLICE_BYTES: u64 = 8 << 20;
+const SLICED_BYTES_MIN: u64 = 256 << 10;
+/// Least bytes of a column for the rows of a chunk: requests for less cost more than the rest of the batch.
+const COLUMN_BYTES_MIN: u64 = 8 << 10;
 
 /// An open Arrow file.
 pub(crate) struct ArrowFile {
@@ -31,6 +32,15 @@ pub(crate) struct ArrowFile {
     schema: SchemaRef,
     /// True if rows of a batch that is not compressed can be read alone.
     has_slices: bool,
+    /// Bytes of a row of the batch at hand.
+    widths: Mutex<Option<Widths>>,
+}
+
+/// Bytes of some columns of a batch, for a row.
+struct Widths {
+    part: usize,
+    columns: Vec<usize>,
+    row_bytes: u64,
 }
 
 /// The description at the start of a stream or the end of a file.
@@ -50,23 +60,43 @@ impl ArrowFile {
             let has_slices = input.is_local_file();
             let (messages, schema) = Messages::open(input)?;
             let has_slices = has_slices && slices::are_found(&schema);
-            Ok(ArrowFile { messages: Arc::new(messages), schema, has_slices })
+            let (messages, widths) = (Arc::new(messages), Mutex::default());
+            Ok(ArrowFile { messages, schema, has_slices, widths })
         }))
     }
 
     fn is_sliced(&self, stored: &Stored) -> bool {
-        self.has_slices && !stored.is_packed && stored.bytes() >= SLICED_BYTES_MIN
+        let columns = self.schema.fields().len().max(1) as u64;
+        let of_column = stored.bytes() / stored.rows.max(1) * (VALUES_MAX / columns) / columns;
+        self.has_slices
+            && !stored.is_packed
+            && stored.bytes() >= SLICED_BYTES_MIN
+            && of_column >= COLUMN_BYTES_MIN
     }
 
     fn opened(&self, part: usize, columns: &[usize]) -> Result<Box<dyn OpenPart>, Problem> {
         let stored = self.stored(part)?;
-        match self.is_sliced(&stored) {
-            true => {
-                let batch = SlicedBatch::open(&self.messages, &stored, &self.schema, columns)?;
-                Ok(Box::new(batch))
-            }
-            false => Ok(Box::new(OpenBatch(self.decode(&stored, columns)?))),
+        if !self.is_sliced(&stored) {
+            return Ok(Box::new(OpenBatch(self.decode(&stored, columns)?)));
         }
+        let batch = SlicedBatch::open(&self.messages, &stored, &self.schema, columns)?;
+        batch.check_nulls()?;
+        Ok(Box::new(batch))
+    }
+
+    /// Bytes of a row of some columns of a batch that is sliced. The batch at hand is asked for with each chunk.
+    fn row_bytes(&self, part: usize, stored: &Stored, columns: &[usize]) -> Result<u64, Problem> {
+        let mut widths = self.widths.lock();
+        if let Some(known) = &*widths
+            && known.part == part
+            && known.columns == columns
+        {
+            return Ok(known.row_bytes);
+        }
+        let batch = SlicedBatch::open(&self.messages, stored, &self.schema, columns)?;
+        let row_bytes = batch.bytes() / stored.rows.max(1);
+        *widths = Some(Widths { part, columns: columns.to_vec(), row_bytes });
+        Ok(row_bytes)
     }
 
     fn decode(&self, stored: &Stored, columns: &[usize]) -> Result<RecordBatch, Problem> {
@@ -111,10 +141,15 @@ impl TypedFile for ArrowFile {
         let message = guard(|| self.messages.batch(index))?;
         let Some(message) = message else { return Ok(None) };
         let all = self.schema().fields().len().max(1) as u64;
-        // Columns are taken for equally wide: what is kept is the whole batch anyway.
-        let of_row = message.unpacked_bytes / message.rows.max(1);
-        let row_bytes =
-            of_row.saturating_mul(columns.len() as u64) / all + 8 * columns.len() as u64;
+        let row_bytes = match self.is_sliced(&message) {
+            true => guard(|| self.row_bytes(index, &message, columns))?,
+            // Columns are taken for equally wide: what is kept is the whole batch anyway.
+            false => {
+                let of_row = message.unpacked_bytes / message.rows.max(1);
+                of_row.saturating_mul(columns.len() as u64) / all
+            }
+        };
+        let row_bytes = row_bytes + 8 * columns.len() as u64;
         Ok(Some(Part {
             rows: message.rows,
             first_row: None,
@@ -140,10 +175,8 @@ impl TypedFile for ArrowFile {
     }
 
     fn reader_bytes(&self) -> Result<u64, Problem> {
-        self.messages.largest(|stored| match self.is_sliced(stored) {
-            true => stored.bytes().min(SLICE_BYTES),
-            false => stored.bytes().saturating_add(stored.unpacked_bytes),
-        })
+        // Few rows may have nearly all bytes of a batch, also where rows are read alone.
+        self.messages.largest()
     }
 
     fn has_alike_parts(&self) -> bool {

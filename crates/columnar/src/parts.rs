@@ -8,7 +8,7 @@ use face::option::MEMORY;
 use locks::Mutex;
 
 use crate::file::{Decoded, OpenPart, TypedFile};
-use crate::guard::Problem;
+use crate::guard::{Problem, guard};
 use crate::room::{Room, Share};
 
 /// Parts that stay open: the one at hand, and the one that slower readers still read.
@@ -67,8 +67,9 @@ impl Parts {
         let count = rows.end - rows.start;
         let shared = self.find(key);
         let opened = self.opened(&shared, file)?;
-        let _share = self.share(opened.part.read_bytes(&rows)?, &shared)?;
-        let decoded = opened.part.read(rows)?;
+        let bytes = guard(|| opened.part.read_bytes(&rows))?;
+        let _share = self.share(bytes, &shared)?;
+        let decoded = guard(|| opened.part.read(rows))?;
         if opened.rows_left.fetch_sub(count, Ordering::Relaxed) <= count {
             self.leave(|it| Arc::ptr_eq(it, &shared));
         }

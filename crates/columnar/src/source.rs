@@ -24,7 +24,7 @@ use crate::shared::{FILES_OPEN_MAX, OpenFile, Shared};
 
 /// Values of a chunk at most, so that most buffers of a column stay below the size from which the allocator maps and
 /// unmaps each. Of few columns there are more rows: readers give the decoder of a column to each other once a chunk.
-const VALUES_MAX: u64 = 64 << 10;
+pub(crate) const VALUES_MAX: u64 = 64 << 10;
 /// Least memory for decoding, as a part of what there may be.
 const ROOM_SHARE: u64 = 8;
 
@@ -381,6 +381,8 @@ impl ColumnReader {
         let wanted = open.columns(&self.projection.columns);
         let mut ascending: Vec<usize> = wanted.iter().copied().flatten().collect();
         ascending.sort_unstable();
+        // Columns of the input may be one of the file.
+        ascending.dedup();
         let shared = &self.shared;
         let bytes_max = shared.parts.room().bytes();
         let (mut parts, mut rows_read) = (Vec::new(), 0);
@@ -427,9 +429,10 @@ impl Reader for ColumnReader {
             self.projection = Arc::new(Projection::new(&self.shared, &[])?);
         }
         let open = self.shared.open(chunk.file)?;
-        let columns = self.columns(&open, chunk)?;
+        let columns = self.columns(&open, chunk);
+        // A file that changed meanwhile is the reason for whatever was found in it.
         open.file.check_unchanged()?;
-        batch.typed().replace(rows as usize, columns);
+        batch.typed().replace(rows as usize, columns?);
         batch.typed().set_form(self.form.clone());
         Ok(())
     }

@@ -354,6 +354,38 @@ fn rows_of_more_memory_than_there_is_are_an_error() {
     first_of(Kind::Arrow, &path, 8 << 20).unwrap();
 }
 
+/// Chunks have as many rows as the columns that are read allow, and a few long values among short ones are read, too.
+#[test]
+fn rows_of_a_large_batch_take_the_memory_of_their_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.arrow");
+    let long = "x".repeat(1_000);
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![7; 2_000]));
+    let mut columns = vec![("text", Arc::new(StringArray::from(vec![&*long; 2_000])) as ArrayRef)];
+    columns.extend(["a", "b", "c", "d"].map(|name| (name, Arc::clone(&numbers))));
+    arrow_file(&path, &[RecordBatch::try_from_iter(columns).unwrap()], None);
+    let options = || ColumnarOptions { memory_bytes: 16 << 20, ..ColumnarOptions::default() };
+    for columns in [vec![], vec![Some(text()), None, None, None, None]] {
+        let mut source =
+            columnar::open(Kind::Arrow, std::slice::from_ref(&path), options()).unwrap();
+        let read_as = ReadAs { columns, chunk_bytes: 100_000, ..ReadAs::default() };
+        source.begin(read_as).unwrap();
+        let (mut chunk, mut chunks) = (Chunk::default(), 0);
+        while source.next_chunk(&mut chunk).unwrap() {
+            source.reader().read(&chunk, &mut Batch::new()).unwrap();
+            chunks += 1;
+        }
+        assert!((20..=25).contains(&chunks), "{chunks} chunks");
+    }
+    let mut texts = vec!["short"; 20_000];
+    texts[19_000..19_002].fill(&long);
+    let huge = "y".repeat(5 << 20);
+    texts[19_001] = &huge;
+    arrow_file(&path, &[one("c", Arc::new(StringArray::from(texts)))], None);
+    let rows = read(std::slice::from_ref(&path), &[]).unwrap();
+    assert_eq!(rows[19_001], [Some(huge)]);
+}
+
 /// Threads that take the chunks of a file with three row groups, first to last, last to first, or as it comes, with
 /// memory for one row group, get the rows of one thread.
 #[test]

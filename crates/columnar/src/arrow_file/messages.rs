@@ -356,14 +356,14 @@ impl Messages {
         }
     }
 
-    /// The most bytes that a record batch of a file takes.
-    pub(super) fn largest(&self, bytes: impl Fn(&Stored) -> u64) -> Result<u64, Problem> {
+    /// Bytes that the largest record batch of a file takes, packed and unpacked.
+    pub(super) fn largest(&self) -> Result<u64, Problem> {
         if self.bytes.is_none() {
             return Ok(0);
         }
         let (mut index, mut largest) = (0, 0);
         while let Some(stored) = self.batch(index)? {
-            largest = largest.max(bytes(&stored));
+            largest = largest.max(stored.bytes().saturating_add(stored.unpacked_bytes));
             index += 1;
         }
         Ok(largest)

@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, BooleanArray, make_array};
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_ipc::RecordBatch;
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, FieldRef, Schema};
 
 use super::messages::{Messages, Stored};
 use crate::file::{Decoded, OpenPart};
@@ -49,10 +49,12 @@ impl Layout {
     }
 }
 
+/// Rows whose NULLs are counted at once.
+const COUNTED_ROWS: usize = 1 << 19;
 const OUTSIDE: &str = "a value begins before its buffer";
 
 /// Numbers of so many bytes, 4 or 8.
-fn starts(bytes: &[u8], width: u64) -> impl Iterator<Item = i64> {
+fn numbers(bytes: &[u8], width: u64) -> impl Iterator<Item = i64> {
     bytes.chunks_exact(width as usize).map(|number| match number.try_into() {
         Ok(number) => i32::from_le_bytes(number).into(),
         Err(_) => number.try_into().map_or(0, i64::from_le_bytes),
@@ -75,7 +77,8 @@ pub(super) struct SlicedBatch {
 struct SlicedColumn {
     data_type: DataType,
     layout: Layout,
-    has_nulls: bool,
+    /// NULLs of the whole batch.
+    nulls: u64,
     /// Bytes of the file that its buffers are.
     buffers: Vec<Range<u64>>,
 }
@@ -99,6 +102,33 @@ impl SlicedBatch {
             columns: columns.collect(),
         })
     }
+
+    /// Bytes of its columns.
+    pub(super) fn bytes(&self) -> u64 {
+        let buffers = self.columns.iter().flat_map(|column| &column.buffers);
+        buffers.map(|place| place.end - place.start).sum()
+    }
+
+    /// Compares the NULLs of each column with their number: nothing else tells a damaged bit.
+    ///
+    /// Errors: reading; another number.
+    pub(super) fn check_nulls(&self) -> Result<(), Problem> {
+        for column in self.columns.iter().filter(|column| column.has_bits()) {
+            let mut nulls = 0;
+            for first in (0..self.rows).step_by(COUNTED_ROWS) {
+                let rows = first..self.rows.min(first + COUNTED_ROWS as u64);
+                let bits = column.bits(&self.messages, 0, &rows)?;
+                nulls += (bits.len() - bits.count_set_bits()) as u64;
+            }
+            if nulls != column.nulls {
+                return Err(format!(
+                    "a column has {nulls} NULLs, and should have {}",
+                    column.nulls
+                ));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The columns of a batch.
@@ -115,23 +145,26 @@ fn described(
         let end = start.checked_add(place.1).filter(|end| *end <= body.end)?;
         Some(start..end)
     });
-    let column = |data_type: &DataType| {
+    let column = |field: &FieldRef| {
+        let data_type = field.data_type();
         let node = nodes.next().ok_or("it has fewer columns than the file")?;
         if u64::try_from(node.length()) != Ok(stored.rows) {
             return Err(format!("a column has {} rows, and it has {}", node.length(), stored.rows));
         }
         let layout = Layout::of(data_type).ok_or("its columns are of another type")?;
+        let nulls = u64::try_from(node.null_count()).ok().filter(|nulls| *nulls <= stored.rows);
+        let nulls = nulls.ok_or("a column has more NULLs than rows")?;
+        if nulls > 0 && !field.is_nullable() && !matches!(layout, Layout::Null) {
+            return Err(format!("column `{}` cannot be NULL, and has {nulls} NULLs", field.name()));
+        }
         let places: Option<Vec<_>> = buffers.by_ref().take(layout.buffers()).collect();
         let buffers = places.ok_or("a buffer goes on behind the end of its record batch")?;
         match buffers.len() == layout.buffers() {
-            true => {
-                let has_nulls = node.null_count() > 0 && !matches!(layout, Layout::Null);
-                Ok(SlicedColumn { data_type: data_type.clone(), layout, has_nulls, buffers })
-            }
+            true => Ok(SlicedColumn { data_type: data_type.clone(), layout, nulls, buffers }),
             false => Err("it has fewer buffers than its columns".to_owned()),
         }
     };
-    schema.fields().iter().map(|field| field.data_type()).map(column).collect()
+    schema.fields().iter().map(column).collect()
 }
 
 impl OpenPart for SlicedBatch {
@@ -152,14 +185,16 @@ impl OpenPart for SlicedBatch {
 impl SlicedColumn {
     fn read(&self, messages: &Messages, rows: &Range<u64>) -> Result<ArrayRef, Problem> {
         let count = (rows.end - rows.start) as usize;
-        let bits = |buffer: usize| {
-            let bytes = self.bytes(messages, buffer, rows.start / 8, rows.end.div_ceil(8))?;
-            Ok::<_, Problem>(BooleanBuffer::new(bytes, (rows.start % 8) as usize, count))
+        let nulls = match self.has_bits() {
+            true => Some(NullBuffer::new(self.bits(messages, 0, rows)?)),
+            false => None,
         };
-        let nulls = if self.has_nulls { Some(NullBuffer::new(bits(0)?)) } else { None };
         let buffers = match self.layout {
             Layout::Null => Vec::new(),
-            Layout::Bits => return Ok(Arc::new(BooleanArray::new(bits(1)?, nulls))),
+            Layout::Bits => {
+                let values = self.bits(messages, 1, rows)?;
+                return Ok(Arc::new(BooleanArray::new(values, nulls)));
+            }
             Layout::Fixed(width) => {
                 vec![self.bytes(messages, 1, rows.start * width, rows.end * width)?]
             }
@@ -167,6 +202,23 @@ impl SlicedColumn {
         };
         let array = ArrayData::builder(self.data_type.clone()).len(count).nulls(nulls);
         array.buffers(buffers).build().map(make_array).map_err(problem)
+    }
+
+    /// True if bits tell which values are NULL.
+    fn has_bits(&self) -> bool {
+        self.nulls > 0 && !matches!(self.layout, Layout::Null)
+    }
+
+    /// Bits of a buffer that has one for each row.
+    fn bits(
+        &self,
+        messages: &Messages,
+        buffer: usize,
+        rows: &Range<u64>,
+    ) -> Result<BooleanBuffer, Problem> {
+        let count = (rows.end - rows.start) as usize;
+        let bytes = self.bytes(messages, buffer, rows.start / 8, rows.end.div_ceil(8))?;
+        Ok(BooleanBuffer::new(bytes, (rows.start % 8) as usize, count))
     }
 
     /// Bytes of some values.
@@ -179,7 +231,7 @@ impl SlicedColumn {
             Layout::Variable(width) => {
                 let start = |row: u64| {
                     let start = self.bytes(messages, 1, row * width, (row + 1) * width)?;
-                    starts(&start, width).next().ok_or_else(|| Problem::from(OUTSIDE))
+                    numbers(&start, width).next().ok_or_else(|| Problem::from(OUTSIDE))
                 };
                 let bytes = start(rows.end)?.saturating_sub(start(rows.start)?);
                 u64::try_from(bytes).map_err(|_| OUTSIDE)?.saturating_add(count * width)
@@ -196,12 +248,12 @@ impl SlicedColumn {
     ) -> Result<Vec<Buffer>, Problem> {
         let bytes = self.bytes(messages, 1, rows.start * width, (rows.end + 1) * width)?;
         let place = |start: Option<i64>| start.and_then(|start| u64::try_from(start).ok());
-        let ends = (starts(&bytes, width).next(), starts(&bytes, width).last());
+        let ends = (numbers(&bytes, width).next(), numbers(&bytes, width).last());
         let (Some(first), Some(last)) = (place(ends.0), place(ends.1)) else {
             return Err(OUTSIDE.to_owned());
         };
         // Starts between these that are out of order are found when the array is made.
-        let from_first = starts(&bytes, width).map(|start| start.wrapping_sub(first as i64));
+        let from_first = numbers(&bytes, width).map(|start| start.wrapping_sub(first as i64));
         let starts: Buffer = match width {
             4 => from_first.map(|start| start as i32).collect::<Vec<i32>>().into(),
             _ => from_first.collect::<Vec<i64>>().into(),
