@@ -64,6 +64,8 @@ use crate::journaled;
 use crate::killed_loads::KilledLoads;
 use crate::run::{self, remove_empty};
 
+/// Inputs that stay open from the first look at them until they are read.
+const INPUTS_OPEN_MAX: usize = 64;
 /// Tables of a command whose names are told; more are told apart by a digest.
 const NAMES_TOLD: usize = 5;
 
@@ -395,7 +397,7 @@ pub fn check_several(tables: &[LoadOptions]) -> Result<(), Error> {
 /// The input of a table, of which nothing is read, and the memory of its load.
 type Input = (Memory, Box<dyn Source>);
 
-/// Opens the inputs of all tables, as [`check_several`] does.
+/// Opens the inputs of all tables, as [`check_several`] does, and gives the first of them.
 fn open_several(tables: &[LoadOptions]) -> Result<Vec<Input>, Error> {
     let Some(first) = tables.first() else {
         return Err(Error::Usage("no file to load was named".to_owned()));
@@ -420,7 +422,9 @@ fn open_several(tables: &[LoadOptions]) -> Result<Vec<Input>, Error> {
                 INTO.with(format!("{}.TABLE", first.database))
             )));
         }
-        inputs.push((memory, source));
+        if inputs.len() < INPUTS_OPEN_MAX {
+            inputs.push((memory, source));
+        }
     }
     Ok(inputs)
 }

@@ -255,6 +255,10 @@ impl<'d> Placed<'d> {
         let Building { staging, file, .. } = self.building;
         let lock = &mut *staging.lock;
         lock.check_writable()?;
+        // Another thread may clean up, by statements that no wish to stop ends: this is none of them.
+        if lock.session.options().interrupt.is_requested() {
+            return Err(Error::Interrupted);
+        }
         let sql = format!("ALTER TABLE {} IMPORT TABLESPACE", staging.table.quoted());
         let done = lock.exec_without_clones(&sql)?;
         let warnings = if done.warnings > 0 { lock.session.warnings()? } else { Vec::new() };

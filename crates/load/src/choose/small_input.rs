@@ -1,7 +1,7 @@
 //! Inputs so small that one transaction into the tables themselves takes less time than a swap.
 //!
 //! A table that is built and swapped in takes MariaDB some 14 ms and MySQL some 120 ms, whatever its rows: CREATE
-//! TABLE .. LIKE, DISCARD, IMPORT, RENAME and DROP, most of which sync files. Rows that go into the table itself need none of
+//! TABLE .. LIKE, DISCARD, IMPORT, RENAME and DROP, which sync files. Rows that go into the table itself need none of
 //! these, and all tables of a command share one COMMIT; but one connection sends them all.
 
 use job::error::Error;

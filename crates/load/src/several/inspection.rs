@@ -1,7 +1,7 @@
 //! All tables, inspected before anything is done to one of them.
 
 use face::option::{CREATE, DDL, MAP};
-use sources::SourceExt as _;
+use sources::{Chunk, SourceExt as _};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -392,6 +392,7 @@ fn inspect_one(
     input: Option<Input>,
     connections: &mut SharedConnections,
 ) -> Result<Result<InspectedTable, NoMethod>, Error> {
+    let stays_open = input.is_some();
     let (memory, mut source) = input.map_or_else(|| input::open_files(&options), Ok)?;
     let mut target = Some(target);
     let (chosen, estimate) = connections.at(&mut target, |lock| {
@@ -406,9 +407,13 @@ fn inspect_one(
             return Ok(Err(NoMethod { error, tables }));
         }
     };
-    let estimate = estimate.filter(|_| chosen.path == LoadPath::Direct);
-    // The files are opened again when their turn comes.
+    if !stays_open && estimate.is_none() {
+        // A file of which more than its start was read is closed, and opened again when its turn comes, which also
+        // tells what is wrong with it.
+        let _ = source.next_chunk(&mut Chunk::default());
+    }
     source.restart()?;
+    let estimate = estimate.filter(|_| chosen.path == LoadPath::Direct);
     let build_seconds = estimate.as_ref().map_or(0.0, Estimate::build_seconds);
     let part = Part {
         options,

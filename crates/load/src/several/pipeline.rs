@@ -66,9 +66,11 @@ pub(super) fn fill(
     let InspectedTables { parts, mut connections, keeper, .. } = looked;
     let maker = keeper.another()?;
     let count = imports_at_once(maker.version().flavor, parts.len());
-    let importers: Result<Vec<SharedConnections>, Error> =
-        (0..count).map(|_| Ok(SharedConnections::of(keeper.another()?))).collect();
-    let (maker, importers) = (SharedConnections::of(maker), importers?);
+    let mut importers = vec![SharedConnections::of(keeper.another()?)];
+    // One is enough where the server has no room for more connections.
+    let more = (1..count).map_while(|_| keeper.another().ok());
+    importers.extend(more.map(SharedConnections::of));
+    let maker = SharedConnections::of(maker);
     let options = &parts[0].options;
     let cache_bytes = options.limits.page_cache_bytes();
     let pipeline = Pipeline {
