@@ -17,9 +17,8 @@ use sources::FoundInput;
 
 use self::messages::{Messages, Stored};
 use self::slices::SlicedBatch;
-use crate::file::{Decoded, OpenPart, Part, TypedFile, are_plain};
+use crate::file::{Decoded, OpenPart, Part, TypedFile, VALUES_MAX, are_plain};
 use crate::guard::{Problem, guard, problem};
-use crate::source::VALUES_MAX;
 
 /// Batches of less are read as a whole, by one request to the file.
 const SLICED_BYTES_MIN: u64 = 256 << 10;

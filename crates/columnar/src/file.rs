@@ -11,6 +11,10 @@ use values::SqlType;
 
 use crate::guard::Problem;
 
+/// Values of a chunk at most, so that most buffers of a column stay below the size from which the allocator maps and
+/// unmaps each. Of few columns there are more rows: readers give the decoder of a column to each other once a chunk.
+pub(crate) const VALUES_MAX: u64 = 64 << 10;
+
 /// A row group of Parquet or a record batch of Arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {

@@ -13,7 +13,7 @@ use sources::{
 use values::SqlType;
 
 use crate::cells;
-use crate::file::Part;
+use crate::file::{Part, VALUES_MAX};
 use crate::fit::{self, Class, class};
 use crate::guard::{Problem, guard};
 use crate::kind::Kind;
@@ -22,9 +22,6 @@ use crate::parts::{self, PartKey};
 use crate::room::Room;
 use crate::shared::{FILES_OPEN_MAX, OpenFile, Shared};
 
-/// Values of a chunk at most, so that most buffers of a column stay below the size from which the allocator maps and
-/// unmaps each. Of few columns there are more rows: readers give the decoder of a column to each other once a chunk.
-pub(crate) const VALUES_MAX: u64 = 64 << 10;
 /// Least memory for decoding, as a part of what there may be.
 const ROOM_SHARE: u64 = 8;
 

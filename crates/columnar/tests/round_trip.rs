@@ -28,10 +28,10 @@ fn check(path: &PathBuf, batch: &RecordBatch, expected: &[Texts], how: &str) {
 }
 
 /// A compression, a version of pages, and whether there are dictionaries.
-type Way = (Compression, WriterVersion, bool);
+type Combination = (Compression, WriterVersion, bool);
 
 /// All ways to write Parquet.
-fn ways() -> Vec<Way> {
+fn ways() -> Vec<Combination> {
     let compressions = [
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,
@@ -51,7 +51,7 @@ fn ways() -> Vec<Way> {
 /// One of them, with row groups and pages of any size.
 fn properties(
     random: &mut Random,
-    (compression, version, dictionary): Way,
+    (compression, version, dictionary): Combination,
 ) -> (WriterProperties, String) {
     let group = random.between(50, 2 * ROWS);
     let mut builder = WriterProperties::builder()
