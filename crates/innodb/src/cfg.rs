@@ -313,7 +313,7 @@ impl Cfg {
             indexes: Vec::new(),
             mysql: None,
         };
-        input.columns((format, version), &mut cfg)?;
+        input.columns(format, version, &mut cfg)?;
         cfg.indexes = input.list("index count", |input| input.index(format))?;
         if let Some(mysql) = &mut cfg.mysql
             && cfg.indexes.first().is_some_and(CfgIndex::is_dictionary)
@@ -551,7 +551,7 @@ impl<'a> Input<'a> {
     }
 
     /// The columns of a table, and the fields of MySQL's file before them.
-    fn columns(&mut self, (format, version): (SpaceFormat, u32), cfg: &mut Cfg) -> Result<()> {
+    fn columns(&mut self, format: SpaceFormat, version: u32, cfg: &mut Cfg) -> Result<()> {
         let count = self.u32("column count")?;
         cfg.mysql = match format {
             SpaceFormat::MariaDb => None,

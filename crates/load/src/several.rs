@@ -301,7 +301,7 @@ fn load_all(
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let (interrupt, told) = (tables[0].interrupt.clone(), &*steps.target().to_owned());
     let inspected = steps.step(Stage::Inspect, || {
-        inspection::inspect(connect, tables, (held, inputs), told_by, told)
+        inspection::inspect(connect, tables, held, inputs, told_by, told)
     })?;
     let (mut inspected, settled) = match inspected {
         Inspection::Tables(inspected, settled) => (*inspected, settled),

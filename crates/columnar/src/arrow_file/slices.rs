@@ -17,7 +17,7 @@ use crate::guard::{Problem, problem};
 /// Buffers of the values of a column, behind that of its NULLs.
 #[derive(Clone, Copy)]
 enum Layout {
-    /// None, and no NULLs either: all values are NULL.
+    /// No buffers: all values are NULL.
     Null,
     /// A bit for each value.
     Bits,
@@ -149,7 +149,11 @@ fn described(
         let data_type = field.data_type();
         let node = nodes.next().ok_or("it has fewer columns than the file")?;
         if u64::try_from(node.length()) != Ok(stored.rows) {
-            return Err(format!("a column has {} rows, and it has {}", node.length(), stored.rows));
+            return Err(format!(
+                "a column has {} rows, and its record batch {}",
+                node.length(),
+                stored.rows
+            ));
         }
         let layout = Layout::of(data_type).ok_or("its columns are of another type")?;
         let nulls = u64::try_from(node.null_count()).ok().filter(|nulls| *nulls <= stored.rows);

@@ -201,7 +201,7 @@ impl Objections {
 impl Facts {
     /// True if one transaction into the table is faster than any build.
     pub(super) fn is_small(&self) -> bool {
-        let is_small = |bytes| TogetherSeconds::of(self.flavor, (1, 0), bytes).are_small(bytes);
+        let is_small = |bytes| TogetherSeconds::of(self.flavor, 1, 0, bytes).are_small(bytes);
         self.small_bytes.is_some_and(is_small)
     }
 

@@ -62,7 +62,8 @@ impl TogetherSeconds {
     /// For so many tables, those with foreign keys among them, and bytes of the text of all inputs.
     pub(super) fn of(
         flavor: Flavor,
-        (tables, with_keys): (usize, usize),
+        tables: usize,
+        with_keys: usize,
         bytes: u64,
     ) -> TogetherSeconds {
         let measured = match flavor {

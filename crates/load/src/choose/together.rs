@@ -91,8 +91,8 @@ impl CommandFacts {
     /// Expected seconds of one transaction and of a swap; none where one transaction is excluded.
     pub(crate) fn seconds(&self) -> Option<TogetherSeconds> {
         let with_keys = self.tables.iter().filter(|table| !table.parents.is_empty()).count();
-        let tables = (self.tables.len(), with_keys);
-        Some(TogetherSeconds::of(self.flavor, tables, self.small_bytes()?))
+        let (tables, bytes) = (self.tables.len(), self.small_bytes()?);
+        Some(TogetherSeconds::of(self.flavor, tables, with_keys, bytes))
     }
 }
 

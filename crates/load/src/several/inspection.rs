@@ -74,7 +74,8 @@ pub(super) fn take(
 pub(super) fn inspect(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
-    (mut held, mut inputs): (Option<Held>, Vec<Input>),
+    mut held: Option<Held>,
+    mut inputs: Vec<Input>,
     told: &Sender<String>,
     text: &str,
 ) -> Result<Inspection, Error> {

@@ -57,7 +57,7 @@ impl Swap {
         };
         lock.blocked.all_since(begun);
         if done.is_err() && lock.session.is_alive() {
-            // What cleans up waits as long as the load did.
+            // Clean-up waits for locks as long as the load did.
             let _shield = lock.session.options().interrupt.shield();
             // Where it fails, the connection has gone, and its locks with it; why the swap failed is told.
             let unlocked = lock.session.exec("UNLOCK TABLES");
