@@ -56,7 +56,7 @@ impl ArrowFile {
     pub(crate) fn open(input: &FoundInput) -> sources::Result<Result<ArrowFile, Problem>> {
         let input = input.open()?;
         Ok(guard(|| {
-            let has_slices = input.is_local_file();
+            let has_slices = input.is_local();
             let (messages, schema) = Messages::open(input)?;
             let has_slices = has_slices && slices::are_found(&schema);
             let (messages, widths) = (Arc::new(messages), Mutex::default());

@@ -1,6 +1,8 @@
 //! Several files, projection, positions, and types that do not fit.
 
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -384,6 +386,24 @@ fn rows_of_a_large_batch_take_the_memory_of_their_columns() {
     arrow_file(&path, &[one("c", Arc::new(StringArray::from(texts)))], None);
     let rows = read(std::slice::from_ref(&path), &[]).unwrap();
     assert_eq!(rows[19_001], [Some(huge)]);
+}
+
+/// It was refused for `--memory`.
+#[test]
+fn a_batch_of_a_pipe_may_be_larger_than_the_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.arrows");
+    let texts = (0..30_000).map(|row| format!("{row:0>1000}"));
+    arrow_stream(&path, &[one("c", Arc::new(StringArray::from_iter_values(texts)))], None);
+    let expected = read(std::slice::from_ref(&path), &[]).unwrap();
+    let (reader, mut writer) = io::pipe().unwrap();
+    let mut file = File::open(&path).unwrap();
+    let copy = std::thread::spawn(move || io::copy(&mut file, &mut writer).unwrap());
+    let pipe = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
+    let options = ColumnarOptions { memory_bytes: 16 << 20, ..ColumnarOptions::default() };
+    let source = columnar::open(Kind::Arrow, &[pipe], options).unwrap();
+    assert!(rows_of(source, &[], 100_000).unwrap() == expected);
+    copy.join().unwrap();
 }
 
 /// Threads that take the chunks of a file with three row groups, first to last, last to first, or as it comes, with

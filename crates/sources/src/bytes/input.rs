@@ -19,6 +19,9 @@ use super::spool::Spool;
 use super::stdin::{self, is_stdin};
 use crate::error::{Error, Result};
 
+/// Bytes of a pipe that are read at once.
+const PIECE_BYTES: usize = 64 << 10;
+
 /// One input, found but not opened. Clones are the same input.
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
@@ -275,13 +278,17 @@ impl Raw {
         Ok(size)
     }
 
-    /// Has a pipe read up to `position`, or to its end if that comes first; gives how far that is. `piece` is
-    /// overwritten.
-    pub(super) fn read_past(&self, position: u64, piece: &mut [u8]) -> Result<u64> {
+    /// Has a pipe read up to `position`, or to its end if that comes first; gives how far that is.
+    pub(super) fn read_past(&self, position: u64) -> Result<u64> {
         let Bytes::Pipe(spool) = &self.bytes else { return Ok(position) };
+        let mut piece = Vec::new();
         loop {
             let end = spool.kept_bytes();
-            if end >= position || spool.read_at(end, piece)? == 0 {
+            if end >= position {
+                return Ok(end);
+            }
+            piece.resize(PIECE_BYTES, 0);
+            if spool.read_at(end, &mut piece)? == 0 {
                 return Ok(end);
             }
         }

@@ -10,9 +10,6 @@ use super::input::{self, Input, KeptPipes, Raw};
 use super::remote;
 use crate::error::Result;
 
-/// Bytes of a pipe that are read at once.
-const PIECE_BYTES: usize = 64 << 10;
-
 /// An input that was found, to be read at any place. Clones are the same input.
 #[derive(Clone, Debug)]
 pub struct FoundInput(Input);
@@ -79,9 +76,9 @@ impl InputBytes {
         self.found.bytes()
     }
 
-    /// True of a file of this machine, which can be read in small pieces.
-    pub fn is_local_file(&self) -> bool {
-        self.known_size().is_some() && !remote::has_ranges(self.found.path())
+    /// True if small pieces are read at little cost: of a file of this machine, and of the copy of a pipe.
+    pub fn is_local(&self) -> bool {
+        !remote::has_ranges(self.found.path())
     }
 
     /// Closes it; the next reading opens it again. A pipe stays open.
@@ -109,7 +106,7 @@ impl InputBytes {
     pub fn size(&self) -> Result<u64> {
         match self.known_size() {
             Some(bytes) => Ok(bytes),
-            None => self.raw()?.read_past(u64::MAX, &mut vec![0; PIECE_BYTES]),
+            None => self.raw()?.read_past(u64::MAX),
         }
     }
 
@@ -119,7 +116,7 @@ impl InputBytes {
     pub fn read_at(&self, position: u64, out: &mut [u8]) -> Result<usize> {
         let raw = self.raw()?;
         if self.known_size().is_none() {
-            raw.read_past(position, &mut vec![0; PIECE_BYTES])?;
+            raw.read_past(position)?;
         }
         raw.fill_from(position, out)
     }
