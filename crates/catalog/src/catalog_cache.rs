@@ -172,7 +172,7 @@ impl View {
         let about = About::of(flavor, schema, table, database, names);
         let sql = match self {
             View::Tables => super::sql(&about),
-            View::Columns => columns::sql(flavor, &about),
+            View::Columns => columns::sql(session.version(), &about),
             View::Indexes => indexes::sql(flavor, &about),
             View::Triggers => constraints::triggers_sql(&about),
             View::Checks => match constraints::checks_sql(session, database, names)? {

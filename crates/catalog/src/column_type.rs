@@ -1,7 +1,9 @@
 //! The type of a column, from information_schema.COLUMNS.
 
+use std::str::FromStr;
+
 use schema::Storage;
-use values::{Charset, SqlType, TextType};
+use values::{Charset, ShapeKind, SqlType, TextType};
 
 /// Mark of a column in the temporal format of servers before 10.1.
 const OLD_TEMPORAL: &str = "/* mariadb-5.3 */";
@@ -18,6 +20,10 @@ pub(super) struct Described<'a> {
     pub(super) collation: Option<String>,
     /// `CHARACTER_MAXIMUM_LENGTH`: characters of CHAR and VARCHAR, bytes of the others.
     pub(super) length: Option<u64>,
+    /// `SRS_ID` of MySQL.
+    pub(super) srid: Option<u32>,
+    /// True if GEOMETRY and VECTOR are those of MySQL.
+    pub(super) has_shapes: bool,
 }
 
 impl Described<'_> {
@@ -83,7 +89,14 @@ impl Described<'_> {
             "blob" => Ok(SqlType::Blob { bytes_max: bytes_max(2) }),
             "mediumblob" => Ok(SqlType::Blob { bytes_max: bytes_max(3) }),
             "longblob" => Ok(SqlType::Blob { bytes_max: bytes_max(4) }),
-            _ => Err(self.unknown()),
+            "vector" if self.has_shapes => {
+                Ok(SqlType::Vector { dimensions: self.number()?.unwrap_or(0) })
+            }
+            "geometry" if self.has_shapes => Ok(SqlType::Geometry { kind: None, srid: self.srid }),
+            name => match ShapeKind::named(name).filter(|_| self.has_shapes) {
+                Some(kind) => Ok(SqlType::Geometry { kind: Some(kind), srid: self.srid }),
+                None => Err(self.unknown()),
+            },
         }
     }
 
@@ -109,7 +122,7 @@ impl Described<'_> {
         rest.split_once(')').map(|(inner, _)| inner)
     }
 
-    fn number(&self) -> Result<Option<u8>, Storage> {
+    fn number<N: FromStr>(&self) -> Result<Option<N>, Storage> {
         self.parameters().map(|p| p.trim().parse().map_err(|_| self.unknown())).transpose()
     }
 
@@ -208,6 +221,8 @@ mod tests {
                 known_charset: None,
                 collation: None,
                 length,
+                srid: None,
+                has_shapes: false,
             }
             .sql_type()
         };
@@ -251,5 +266,40 @@ mod tests {
             assert_eq!(of(data_type, column_type), (sql_type.unwrap_or(opaque), storage));
         }
         assert_eq!(known("json", "json"), SqlType::Document);
+    }
+
+    #[test]
+    fn mysql_has_shapes_and_vectors() {
+        let of = |data_type, column_type, srid| {
+            let described = Described {
+                data_type,
+                column_type,
+                charset: None,
+                known_charset: None,
+                collation: None,
+                length: None,
+                srid,
+                has_shapes: true,
+            };
+            described.sql_type()
+        };
+        for (data_type, column_type, srid, sql_type) in [
+            ("vector", "vector(2048)", None, SqlType::Vector { dimensions: 2_048 }),
+            (
+                "geometry",
+                "geometry",
+                Some(4_326),
+                SqlType::Geometry { kind: None, srid: Some(4_326) },
+            ),
+            (
+                "geomcollection",
+                "geomcollection",
+                None,
+                SqlType::Geometry { kind: Some(ShapeKind::Collection), srid: None },
+            ),
+        ] {
+            assert_eq!(of(data_type, column_type, srid), (sql_type, Storage::Usual));
+        }
+        assert!(matches!(of("uuid", "uuid x", None), (SqlType::Opaque { .. }, _)));
     }
 }

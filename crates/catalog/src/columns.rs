@@ -5,27 +5,37 @@ use values::SqlType;
 
 use super::{About, column_type};
 use crate::learn::{self, CollationCache};
+use server::engine::Kind;
 use server::error::{Error, Result};
 use server::identifier::quote_text;
 use server::session::{Row, Session};
-use server::version::Flavor;
+use server::version::{Flavor, Version};
 
 /// Asks about columns.
-pub(super) fn sql(flavor: Flavor, About { condition, also }: &About) -> String {
-    let is_generated = match flavor {
+pub(super) fn sql(version: &Version, About { condition, also }: &About) -> String {
+    let is_generated = match version.flavor {
         Flavor::MySql => "IF(GENERATION_EXPRESSION='', 'NEVER', 'ALWAYS')",
         Flavor::MariaDb => "IS_GENERATED",
     };
+    let srid = if has_shapes(version) { "SRS_ID" } else { "NULL" };
     format!(
         "SELECT COLUMN_NAME, COLUMN_DEFAULT, IS_NULLABLE, DATA_TYPE, COLUMN_TYPE, \
-         CHARACTER_SET_NAME, COLLATION_NAME, EXTRA, CHARACTER_MAXIMUM_LENGTH, {is_generated}{also} \
+         CHARACTER_SET_NAME, COLLATION_NAME, EXTRA, CHARACTER_MAXIMUM_LENGTH, {is_generated}, \
+         {srid}{also} \
          FROM information_schema.COLUMNS WHERE {condition} ORDER BY ORDINAL_POSITION"
     )
+}
+
+/// True if GEOMETRY and VECTOR are those of MySQL, and information_schema has SRIDs.
+fn has_shapes(version: &Version) -> bool {
+    let is_mysql = version.flavor == Flavor::MySql && Kind::of_version(version) == Kind::Plain;
+    is_mysql && version.series() >= (8, 0)
 }
 
 /// Columns in table order, their defaults as information_schema words them.
 pub(super) fn columns(session: &mut Session, rows: &[Row]) -> Result<Vec<Column>> {
     let is_mysql = session.version().flavor == Flavor::MySql;
+    let has_shapes = has_shapes(session.version());
     let mut columns = Vec::new();
     for row in rows {
         let charset = row.text_or_null(5)?;
@@ -45,6 +55,8 @@ pub(super) fn columns(session: &mut Session, rows: &[Row]) -> Result<Vec<Column>
             known_charset,
             collation: row.text_or_null(6)?,
             length: row.number_or_null(8)?,
+            srid: row.number_or_null(10)?,
+            has_shapes,
         };
         let is_generated = row.text_or_null(9)?.as_deref() == Some("ALWAYS");
         let (sql_type, storage) = described.sql_type();

@@ -4,8 +4,10 @@
 //! Literals are given back to the server, which knows its own quoting. Values that this text loses (bytes of
 //! a BINARY, characters beyond U+FFFF: both become `?`) are read from a temporary copy of the table instead.
 
+use std::borrow::Cow;
+
 use schema::{Column, DefaultValue, Table, TableName};
-use values::{Charset, Family, SqlType};
+use values::{Charset, Family, ShapeKind, SqlType};
 
 use super::column_type::parse_literal;
 use server::error::{Error, Result};
@@ -201,12 +203,36 @@ pub(super) fn lenient(flavor: Flavor, sql_mode: &str) -> Vec<(&'static str, &str
     }
 }
 
-/// A value that a column accepts when errors are warnings.
-pub(super) fn blank(column: &Column) -> &'static str {
-    match column.sql_type.family() {
-        // MySQL refuses other texts in every mode.
-        Family::Document => "'null'",
-        _ => "''",
+/// True if a row without a value for a column needs one of [`blank`]: the expression of its default is not to be
+/// evaluated, or there is no value that the server makes up.
+pub(super) fn is_blank(column: &Column) -> bool {
+    match &column.default {
+        DefaultValue::Expression(_) => true,
+        DefaultValue::None => {
+            column.sql_type.family() == Family::CheckedBytes && column.generated.is_none()
+        }
+        _ => false,
+    }
+}
+
+/// A value that a column accepts when errors are warnings. MySQL refuses other texts in every mode.
+pub(super) fn blank(column: &Column) -> Cow<'static, str> {
+    match &column.sql_type {
+        SqlType::Document => "'null'".into(),
+        SqlType::Vector { .. } => "x'00000000'".into(),
+        SqlType::Geometry { kind, srid } => {
+            let shape = match kind {
+                None | Some(ShapeKind::Point) => "POINT(0 0)",
+                Some(ShapeKind::LineString) => "LINESTRING(0 0,0 1)",
+                Some(ShapeKind::Polygon) => "POLYGON((0 0,0 1,1 1,0 0))",
+                Some(ShapeKind::MultiPoint) => "MULTIPOINT((0 0))",
+                Some(ShapeKind::MultiLineString) => "MULTILINESTRING((0 0,0 1))",
+                Some(ShapeKind::MultiPolygon) => "MULTIPOLYGON(((0 0,0 1,1 1,0 0)))",
+                Some(ShapeKind::Collection) => "GEOMETRYCOLLECTION EMPTY",
+            };
+            format!("ST_GeomFromText('{shape}',{})", srid.unwrap_or(0)).into()
+        }
+        _ => "''".into(),
     }
 }
 
@@ -235,9 +261,8 @@ fn read_copy(
     copy: &str,
 ) -> Result<()> {
     // Expressions are not evaluated: NEXTVAL would move a sequence.
-    let expressions =
-        table.columns.iter().filter(|column| matches!(column.default, DefaultValue::Expression(_)));
-    let (names, blanks): (Vec<String>, Vec<&str>) =
+    let expressions = table.columns.iter().filter(|column| is_blank(column));
+    let (names, blanks): (Vec<String>, Vec<Cow<'_, str>>) =
         expressions.map(|column| (quote_name(&column.name), blank(column))).unzip();
     let (names, blanks) = (names.join(","), blanks.join(","));
     session.exec(&format!("INSERT INTO {copy} ({names}) VALUES ({blanks})"))?;

@@ -3,11 +3,13 @@
 //! The server evaluates them itself: a row is put into a temporary staging table of the table, at the
 //! moment that counts for the whole load, and read back.
 
+use std::borrow::Cow;
+
 use schema::{Column, DefaultValue, Table, TableName};
 use values::SqlType;
 
 use super::constant::{current_timestamp_digits, variable_part};
-use super::defaults::{blank, lenient, make_copy, names};
+use super::defaults::{blank, is_blank, lenient, make_copy, names};
 use server::error::{Error, Result};
 use server::identifier::quote_name;
 use server::session::Session;
@@ -154,8 +156,8 @@ fn read_copy(
     let others = (0..table.columns.len())
         .filter(|position| !asked.contains(position))
         .map(|position| &table.columns[position])
-        .filter(|column| matches!(column.default, DefaultValue::Expression(_)));
-    let (names, blanks): (Vec<String>, Vec<&str>) =
+        .filter(|column| is_blank(column));
+    let (names, blanks): (Vec<String>, Vec<Cow<'_, str>>) =
         others.map(|column| (quote_name(&column.name), blank(column))).unzip();
     let (names, blanks) = (names.join(","), blanks.join(","));
     session.exec(&format!("INSERT INTO {copy} ({names}) VALUES ({blanks})"))?;

@@ -2,6 +2,7 @@
 //! INRUSH_TEST_MYSQLD names a `mysqld`.
 
 mod altered;
+mod shapes;
 
 use std::fmt::Write as _;
 use std::fs;

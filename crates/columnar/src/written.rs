@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use values::SqlType;
+use values::{ShapeKind, SqlType};
 
 use crate::Kind;
 
@@ -83,22 +83,13 @@ impl fmt::Display for BadCell {
     }
 }
 
-/// Types of the server whose values are geometries.
-const GEOMETRIES: [&str; 9] = [
-    "geometry",
-    "point",
-    "linestring",
-    "polygon",
-    "multipoint",
-    "multilinestring",
-    "multipolygon",
-    "geometrycollection",
-    "geomcollection",
-];
-
 /// True if the values of a type are geometries: an SRID and well-known binary.
 pub fn is_geometry(sql_type: &SqlType) -> bool {
-    let SqlType::Opaque { declared, .. } = sql_type else { return false };
+    let declared = match sql_type {
+        SqlType::Geometry { .. } => return true,
+        SqlType::Opaque { declared, .. } => declared,
+        _ => return false,
+    };
     let word = declared.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-    GEOMETRIES.iter().any(|name| name.eq_ignore_ascii_case(word))
+    word.eq_ignore_ascii_case("geometry") || ShapeKind::named(word).is_some()
 }

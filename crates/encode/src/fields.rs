@@ -243,7 +243,7 @@ fn is_null_if_empty(column: &Column) -> bool {
     let is_typed = match column.sql_type.family() {
         Family::Integer | Family::Decimal | Family::Real | Family::Year => true,
         Family::Temporal | Family::Moment | Family::Json(_) | Family::Document => true,
-        Family::Formatted | Family::OpaqueBytes => true,
+        Family::Formatted | Family::CheckedBytes | Family::OpaqueBytes => true,
         Family::Bits | Family::Labels(_) | Family::Text(_) | Family::Bytes => false,
         Family::OpaqueText => false,
     };
@@ -384,7 +384,7 @@ fn literals(sql_type: &SqlType) -> Literals {
         Family::Text(text) if !text.charset.is_ascii_superset() => Literals::Strings,
         Family::Text(_) | Family::Json(_) => Literals::Text,
         Family::Bytes => Literals::Bytes,
-        Family::Bits | Family::OpaqueBytes => Literals::Binary,
+        Family::Bits | Family::CheckedBytes | Family::OpaqueBytes => Literals::Binary,
         Family::Year => Literals::Year,
         Family::Temporal | Family::Moment | Family::Labels(_) => Literals::Strings,
         // A number in SQL becomes a DECIMAL in a document of MySQL, and a double in its text.

@@ -72,7 +72,7 @@ fn of_all(written: &Written, sql_type: &SqlType) -> Option<String> {
         Family::Temporal | Family::Moment if !matches!(sql_type, SqlType::Time { .. }) => {
             written.dates.clone().or_else(trim)
         }
-        Family::Bits | Family::Bytes | Family::OpaqueBytes => None,
+        Family::Bits | Family::Bytes | Family::CheckedBytes | Family::OpaqueBytes => None,
         _ => trim(),
     }
 }

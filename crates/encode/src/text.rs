@@ -49,6 +49,8 @@ pub enum Literal {
     Text,
     /// Bytes.
     Bytes,
+    /// Bytes that must not be text in a character set.
+    Hex,
 }
 
 impl Literal {
@@ -57,6 +59,7 @@ impl Literal {
         use Family::*;
         match sql_type.family() {
             Integer => Literal::Number,
+            CheckedBytes => Literal::Hex,
             Bits | Bytes | OpaqueBytes => Literal::Bytes,
             Decimal | Real | Year | Temporal | Moment => Literal::Text,
             Labels(_) | Text(_) | Json(_) | Document | Formatted | OpaqueText => Literal::Text,
@@ -93,7 +96,7 @@ impl Literals {
             Literal::Number if is_plain_integer(text) => out.extend_from_slice(text),
             Literal::Number | Literal::Text => self.push_text(text, out),
             Literal::Bytes if text.is_ascii() => push_quoted(text, out),
-            Literal::Bytes => push_hex("binary", text, out),
+            Literal::Bytes | Literal::Hex => push_hex("binary", text, out),
         }
     }
 

@@ -50,7 +50,7 @@ impl Kind {
             Family::Json(_) | Family::Document => Kind::Json,
             Family::Text(_) | Family::Labels(_) => Kind::Text,
             Family::Formatted | Family::OpaqueText => Kind::Text,
-            Family::Bytes | Family::OpaqueBytes => Kind::Bytes,
+            Family::Bytes | Family::CheckedBytes | Family::OpaqueBytes => Kind::Bytes,
         }
     }
 }

@@ -59,7 +59,7 @@ fn sql_type(kind: u8, size: u8, charset: Charset) -> Option<SqlType> {
     let labels = || (0..1 + size % 64).map(|n| format!("l{n}\u{e9}")).collect();
     let unsigned = size & 128 != 0;
     let digits = size % 7;
-    Some(match kind % 25 {
+    Some(match kind % 27 {
         0 => SqlType::Integer { bytes: [1, 2, 3, 4, 8][usize::from(size % 5)], unsigned },
         1 => SqlType::Decimal { precision: 1 + size % 65, scale: (size / 2) % 39, unsigned },
         2 => SqlType::Float { unsigned, digits: None },
@@ -85,6 +85,8 @@ fn sql_type(kind: u8, size: u8, charset: Charset) -> Option<SqlType> {
         22 => SqlType::Inet6,
         23 => SqlType::json(),
         24 => SqlType::Document,
+        25 => SqlType::Geometry { kind: None, srid: unsigned.then_some(0) },
+        26 => SqlType::Vector { dimensions: u32::from(size) },
         _ => return None,
     })
 }

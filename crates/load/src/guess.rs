@@ -423,7 +423,8 @@ fn is_text(column: &Column) -> bool {
         Family::Integer | Family::Decimal | Family::Real | Family::Year => false,
         Family::Temporal | Family::Moment | Family::Bits => false,
         Family::Labels(_) | Family::Text(_) | Family::Json(_) | Family::Bytes => true,
-        Family::Document | Family::Formatted | Family::OpaqueText | Family::OpaqueBytes => true,
+        Family::Document | Family::Formatted | Family::CheckedBytes => true,
+        Family::OpaqueText | Family::OpaqueBytes => true,
     }
 }
 

@@ -71,8 +71,8 @@ fn of_number(errno: u16, sqlstate: &str) -> Class {
         // A row that is larger than TiDB's largest entry.
         8025 => Class::Row,
         // NULL in NOT NULL, no such partition, row too large, NOT NULL geometry, out of the
-        // partitions named, CHECK in MariaDB and MySQL, JSON, character sets, geometry, UUID and
-        // other types' values; a view's CHECK OPTION; a division by zero; an AUTO_INCREMENT
+        // partitions named, CHECK in MariaDB and MySQL, JSON, character sets, geometry and its SRID, UUID,
+        // VECTOR and other types' values; a view's CHECK OPTION; a division by zero; an AUTO_INCREMENT
         // column that is full.
         1048
         | 1118
@@ -102,12 +102,14 @@ fn of_number(errno: u16, sqlstate: &str) -> Class {
         | 3819
         | 3140..=3158
         | 3617
+        | 3643
         | 3661..=3675
         | 3732
         | 3854
         | 4025
         | 4078
-        | 4079 => Class::Row,
+        | 4079
+        | 6136 => Class::Row,
         // A trigger's SIGNAL, whatever it says; foreign keys; other data of the row's.
         1644 | 1216 | 1217 | 1451 | 1452 => Class::Row,
         // A trigger or function that refuses by a made-up error, or by one of those classes.

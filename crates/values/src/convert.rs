@@ -10,6 +10,7 @@ use crate::document::Document;
 use crate::enumeration::{Enum, Set};
 use crate::error::Error;
 use crate::float::Real;
+use crate::geometry::Geometry;
 use crate::habits::Habits;
 use crate::inet::{Inet4, Inet6};
 use crate::integer::Integer;
@@ -20,6 +21,7 @@ use crate::sql_type::{Charset, SqlType, TextType};
 use crate::temporal::{Date, DateTime, Stamp, Time};
 use crate::text::{Limit, Pad, Text};
 use crate::uuid::Uuid;
+use crate::vector::Vector;
 use crate::year::Year;
 use crate::zone::Zone;
 
@@ -94,6 +96,8 @@ pub(crate) enum Kind {
     Inet6(Inet6),
     Json(Text),
     Document(Box<Document>),
+    Geometry(Geometry),
+    Vector(Vector),
 }
 
 impl Converter {
@@ -187,6 +191,8 @@ impl Converter {
                 Kind::Json(Text::new(file, text.charset, limit, Pad::Nothing))
             }
             SqlType::Document => Kind::Document(Box::new(Document::new(file))),
+            SqlType::Geometry { kind, srid } => Kind::Geometry(Geometry::new(*kind, *srid)),
+            SqlType::Vector { dimensions } => Kind::Vector(Vector::new(*dimensions)),
             SqlType::Opaque { .. } => return Err(bad()),
         };
         let kind = match kind {
@@ -221,6 +227,8 @@ impl Converter {
             Kind::Inet6(inet) => inet.convert(text, out),
             Kind::Json(string) => convert_json(string, text, out),
             Kind::Document(document) => document.convert(text, out),
+            Kind::Geometry(geometry) => geometry.convert(text, out),
+            Kind::Vector(vector) => vector.convert(text, out),
         }
     }
 }
@@ -279,6 +287,8 @@ fn is_declarable(sql_type: &SqlType) -> bool {
         | SqlType::Inet6
         | SqlType::Json(_)
         | SqlType::Document
+        | SqlType::Geometry { .. }
+        | SqlType::Vector { .. }
         | SqlType::Opaque { .. } => true,
     }
 }

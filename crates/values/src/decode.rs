@@ -96,6 +96,7 @@ impl Decoder {
             SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Blob { .. } => {
                 How::AsItIs
             }
+            SqlType::Geometry { .. } | SqlType::Vector { .. } => How::AsItIs,
             SqlType::Uuid => How::Uuid,
             SqlType::Inet4 => How::Inet4,
             SqlType::Inet6 => How::Inet6,

@@ -134,16 +134,16 @@ impl Format {
         match &mut format.form {
             Form::YesNo { is_bit } => *is_bit = family == Family::Bits,
             Form::Hex | Form::Base64 => {
-                if !matches!(family, Family::Bits | Family::Bytes | Family::OpaqueBytes) {
+                use Family::{Bits, Bytes, CheckedBytes, OpaqueBytes};
+                if !matches!(family, Bits | Bytes | CheckedBytes | OpaqueBytes) {
                     return Err(format!(
                         "hex and base64 are formats of binary columns; the column is {sql_type}"
                     ));
                 }
             }
             Form::Wkt(shapes) => {
-                let declared = sql_type.to_string();
-                *shapes = Shapes::of_column(&declared).ok_or_else(|| {
-                    format!("wkt is the format of GEOMETRY columns; the column is {declared}")
+                *shapes = Shapes::of_column(sql_type).ok_or_else(|| {
+                    format!("wkt is the format of GEOMETRY columns; the column is {sql_type}")
                 })?;
             }
             Form::Pattern(pattern) => match family {

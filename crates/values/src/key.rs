@@ -91,6 +91,8 @@ impl KeyPart {
             | SqlType::Text { text: t, .. }
             | SqlType::Json(t) => text(t.charset),
             SqlType::VarBinary { .. } | SqlType::Blob { .. } => KeyKind::VarBytes,
+            // No B-tree has them.
+            SqlType::Geometry { .. } | SqlType::Vector { .. } => KeyKind::VarBytes,
             SqlType::Integer { .. }
             | SqlType::Decimal { .. }
             | SqlType::Date
@@ -298,6 +300,8 @@ pub fn fixed_width(column: &SqlType) -> Option<usize> {
         | SqlType::Blob { .. }
         | SqlType::Json(_)
         | SqlType::Document
+        | SqlType::Geometry { .. }
+        | SqlType::Vector { .. }
         | SqlType::Opaque { .. } => return None,
     })
 }

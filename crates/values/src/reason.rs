@@ -48,6 +48,17 @@ pub enum Reason {
     OldCalendar,
     /// No geometry of two dimensions in well-known binary.
     NoGeometry,
+    /// No geometry of the column's kind in the server's form.
+    NotAGeometry,
+    /// A geometry with another SRID than the column's.
+    OtherSrid {
+        /// Its SRID.
+        srid: u32,
+    },
+    /// More than 100 collections of geometries in each other.
+    TooDeepGeometry,
+    /// No finite floats of 4 bytes each.
+    NotAVector,
     /// An error of a formula in a cell, such as #REF!.
     ErrorCell,
     /// A number in a cell with a format of dates that no date has, or another text for one.
@@ -102,6 +113,17 @@ impl fmt::Display for Reason {
             ),
             Reason::NoGeometry => {
                 f.write_str("is not a geometry of two dimensions in well-known binary")
+            }
+            Reason::NotAGeometry => f.write_str(
+                "is not such a geometry as the server stores it: 4 bytes of the SRID and well-known binary, both \
+                 with the lowest byte first",
+            ),
+            Reason::OtherSrid { srid } => write!(f, "has SRID {srid}, not the column's"),
+            Reason::TooDeepGeometry => {
+                f.write_str("has more than 100 collections of geometries in each other")
+            }
+            Reason::NotAVector => {
+                f.write_str("is not a vector: finite floats of 4 bytes each, the lowest byte first")
             }
             Reason::ErrorCell => f.write_str("is an error of a formula"),
             Reason::NoDate => f.write_str("has the format of a date or time and is none"),

@@ -7,7 +7,9 @@
 use std::fmt;
 
 pub use crate::charset::Charset;
+use crate::geometry::ShapeKind;
 use crate::json;
+use crate::vector::DIMENSION_BYTES;
 
 /// The character set and the collation of a character column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +71,11 @@ pub enum SqlType {
     Json(TextType),
     /// JSON of MySQL: a binary document.
     Document,
-    /// A type whose stored form is not known here (GEOMETRY, VECTOR): `declared` as
+    /// GEOMETRY and the types of its kinds, of MySQL: shapes of one kind or all, with one SRID or any.
+    Geometry { kind: Option<ShapeKind>, srid: Option<u32> },
+    /// VECTOR(dimensions) of MySQL: floats.
+    Vector { dimensions: u32 },
+    /// A type whose stored form is not known here (GEOMETRY of MariaDB): `declared` as
     /// the server words it. No [`crate::Converter`] can be had for it; values can only be handed to
     /// the server, as text in a character set or as bytes.
     Opaque { declared: String, is_text: bool },
@@ -102,6 +108,8 @@ pub enum Family<'t> {
     Document,
     /// Any bytes.
     Bytes,
+    /// Bytes that have to be shapes or vectors.
+    CheckedBytes,
     /// Bytes whose text has a form of its own: UUIDs and addresses.
     Formatted,
     /// Types that only the server can store, given as text.
@@ -150,6 +158,7 @@ impl SqlType {
             SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Blob { .. } => {
                 Family::Bytes
             }
+            SqlType::Geometry { .. } | SqlType::Vector { .. } => Family::CheckedBytes,
             SqlType::Uuid | SqlType::Inet4 | SqlType::Inet6 => Family::Formatted,
             SqlType::Opaque { is_text: true, .. } => Family::OpaqueText,
             SqlType::Opaque { is_text: false, .. } => Family::OpaqueBytes,
@@ -162,7 +171,8 @@ impl SqlType {
         match self.family() {
             Text(text) | Json(text) => Some(text.charset),
             Integer | Decimal | Real | Year | Temporal | Moment | Bits => None,
-            Labels(_) | Document | Bytes | Formatted | OpaqueText | OpaqueBytes => None,
+            Labels(_) | Document | Bytes | CheckedBytes | Formatted => None,
+            OpaqueText | OpaqueBytes => None,
         }
     }
 
@@ -172,7 +182,8 @@ impl SqlType {
         match self.family() {
             Text(text) | Json(text) => Some(&text.collation),
             Integer | Decimal | Real | Year | Temporal | Moment | Bits => None,
-            Labels(_) | Document | Bytes | Formatted | OpaqueText | OpaqueBytes => None,
+            Labels(_) | Document | Bytes | CheckedBytes | Formatted => None,
+            OpaqueText | OpaqueBytes => None,
         }
     }
 
@@ -182,7 +193,8 @@ impl SqlType {
         match self.family() {
             Labels(text) => Some(text),
             Integer | Decimal | Real | Year | Temporal | Moment | Bits => None,
-            Text(_) | Json(_) | Document | Bytes | Formatted | OpaqueText | OpaqueBytes => None,
+            Text(_) | Json(_) | Document | Bytes | CheckedBytes | Formatted => None,
+            OpaqueText | OpaqueBytes => None,
         }
     }
 
@@ -193,7 +205,7 @@ impl SqlType {
             Text(text) | Labels(text) => text.charset != Charset::Binary,
             Json(_) | Document | Formatted | OpaqueText => true,
             Integer | Decimal | Real | Year | Temporal | Moment | Bits => false,
-            Bytes | OpaqueBytes => false,
+            Bytes | CheckedBytes | OpaqueBytes => false,
         }
     }
 
@@ -205,18 +217,19 @@ impl SqlType {
             Moment => is_zone_known,
             OpaqueText | OpaqueBytes => false,
             Integer | Decimal | Real | Year | Temporal | Bits => true,
-            Labels(_) | Text(_) | Json(_) | Document | Bytes | Formatted => true,
+            Labels(_) | Text(_) | Json(_) | Document | Bytes | CheckedBytes | Formatted => true,
         }
     }
 
-    /// Most bytes of a value of a BLOB, TEXT or JSON column, which may lie off the page; None for
-    /// other types.
+    /// Most bytes of a value of a BLOB, TEXT, JSON, GEOMETRY or VECTOR column, which may lie off the page;
+    /// None for other types.
     pub fn long_bytes_max(&self) -> Option<u32> {
         match self {
             SqlType::Text { bytes_max, .. } | SqlType::Blob { bytes_max } => {
                 Some(u32::try_from(*bytes_max).unwrap_or(u32::MAX))
             }
-            SqlType::Json(_) | SqlType::Document => Some(u32::MAX),
+            SqlType::Vector { dimensions } => Some(DIMENSION_BYTES.saturating_mul(*dimensions)),
+            SqlType::Json(_) | SqlType::Document | SqlType::Geometry { .. } => Some(u32::MAX),
             SqlType::Integer { .. }
             | SqlType::Decimal { .. }
             | SqlType::Float { .. }
@@ -279,6 +292,11 @@ impl fmt::Display for SqlType {
             SqlType::Inet4 => f.write_str("INET4"),
             SqlType::Inet6 => f.write_str("INET6"),
             SqlType::Json(_) | SqlType::Document => f.write_str("JSON"),
+            SqlType::Geometry { kind, srid } => {
+                f.write_str(kind.map_or("GEOMETRY", ShapeKind::name))?;
+                srid.map_or(Ok(()), |srid| write!(f, " SRID {srid}"))
+            }
+            SqlType::Vector { dimensions } => write!(f, "VECTOR({dimensions})"),
             SqlType::Opaque { declared, .. } => f.write_str(declared),
         }
     }

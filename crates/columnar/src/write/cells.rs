@@ -179,9 +179,9 @@ impl Column {
             Cells::Uuid(all) => to.append(all, 16, |v| texts::uuid(decoded(decoder, v, scratch)?)),
             Cells::Fixed(all, bytes) => to.append(all, *bytes as usize, Ok),
             Cells::Labels(all, labels) => to.fill(all, |v| labels.stored(v)),
-            Cells::Bytes(Bytes { bytes, ends, .. }) => {
+            Cells::Bytes(Bytes { bytes, ends, srid, .. }) => {
                 to.extend(ends, bytes, |v, out| match decoder {
-                    Some(decoder) => push_text(decoder, v, out),
+                    Some(decoder) => push_text(decoder, without_srid(v, *srid)?, out),
                     None => Err(BadCell::NotStored),
                 })
             }
@@ -313,6 +313,8 @@ impl Cells {
             SqlType::Bit { .. }
             | SqlType::VarBinary { .. }
             | SqlType::Blob { .. }
+            | SqlType::Geometry { .. }
+            | SqlType::Vector { .. }
             | SqlType::Opaque { is_text: false, .. } => {
                 Cells::Bytes(Bytes::new(false, is_geometry(sql_type).then_some(*srid)))
             }

@@ -86,6 +86,8 @@ fn data_type(sql_type: &SqlType) -> DataType {
         | SqlType::Binary { .. }
         | SqlType::VarBinary { .. }
         | SqlType::Blob { .. }
+        | SqlType::Geometry { .. }
+        | SqlType::Vector { .. }
         | SqlType::Opaque { is_text: false, .. } => DataType::Binary,
     }
 }

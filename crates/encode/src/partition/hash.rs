@@ -139,6 +139,8 @@ impl KeyForm {
             | SqlType::Inet6
             | SqlType::Json(_)
             | SqlType::Document
+            | SqlType::Geometry { .. }
+            | SqlType::Vector { .. }
             | SqlType::Opaque { .. } => return None,
         })
     }

@@ -118,7 +118,8 @@ fn is_the_same_in_mysql(bound: &BoundColumn) -> bool {
     match bound.column.sql_type.family() {
         Integer | Text(_) | Bytes => true,
         Decimal | Real | Year | Temporal | Moment | Bits => false,
-        Labels(_) | Json(_) | Document | Formatted | OpaqueText | OpaqueBytes => false,
+        Labels(_) | Json(_) | Document | Formatted => false,
+        CheckedBytes | OpaqueText | OpaqueBytes => false,
     }
 }
 

@@ -63,7 +63,11 @@ impl ObjectForm {
             let has_bytes = values(at) == FieldValues::Bytes;
             let form = match (family, key.takes) {
                 (None, _) | (_, ColumnKind::Nothing) => FieldForm::LeftOut,
-                (Some(Family::Bytes | Family::OpaqueBytes), _) if has_bytes => FieldForm::Base64,
+                (Some(Family::Bytes | Family::CheckedBytes | Family::OpaqueBytes), _)
+                    if has_bytes =>
+                {
+                    FieldForm::Base64
+                }
                 (_, ColumnKind::Bits) if !has_bytes => FieldForm::Bits,
                 (_, ColumnKind::Json) => FieldForm::Document,
                 _ if values(at) == FieldValues::Documents => FieldForm::Document,

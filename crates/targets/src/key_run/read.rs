@@ -134,6 +134,8 @@ impl Shown {
             | SqlType::Blob { .. }
             | SqlType::Json(_)
             | SqlType::Document
+            | SqlType::Geometry { .. }
+            | SqlType::Vector { .. }
             | SqlType::Opaque { .. } => return None,
         };
         Some(Shown { expression, name, how })

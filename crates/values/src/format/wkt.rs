@@ -14,38 +14,10 @@
 //!
 //! Source: MariaDB 10.11, sql/spatial.cc, `create_from_wkt` and `init_from_wkt`.
 
-/// The byte order of all numbers: the lowest byte first.
-const BYTE_ORDER: u8 = 1;
-/// Bytes of a position: two numbers.
-const POSITION_BYTES: usize = 16;
+use crate::geometry::{BYTE_ORDER, POSITION_BYTES, ShapeKind as Kind};
+use crate::sql_type::SqlType;
 
-/// The kinds of shapes, by their numbers from 1.
-const KINDS: [(Kind, &str); 7] = [
-    (Kind::Point, "point"),
-    (Kind::LineString, "linestring"),
-    (Kind::Polygon, "polygon"),
-    (Kind::MultiPoint, "multipoint"),
-    (Kind::MultiLineString, "multilinestring"),
-    (Kind::MultiPolygon, "multipolygon"),
-    (Kind::Collection, "geometrycollection"),
-];
-
-/// Names of columns that hold all kinds; on MySQL the server itself refuses shapes of a GEOMETRYCOLLECTION.
-const ALL_KINDS: [&str; 3] = ["geometry", "geometrycollection", "geomcollection"];
-
-/// A kind of shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Point = 1,
-    LineString,
-    Polygon,
-    MultiPoint,
-    MultiLineString,
-    MultiPolygon,
-    Collection,
-}
-
-/// The shapes that a column holds.
+/// The shapes that a column holds. The server judges those that a GEOMETRYCOLLECTION of MySQL takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shapes {
     All,
@@ -53,12 +25,20 @@ pub(super) enum Shapes {
 }
 
 impl Shapes {
-    /// Those of a column, by its declared type; none of a column of other values.
-    pub(super) fn of_column(declared: &str) -> Option<Shapes> {
-        if ALL_KINDS.iter().any(|name| declared.eq_ignore_ascii_case(name)) {
-            return Some(Shapes::All);
+    /// Those of a column; none of a column of other values.
+    pub(super) fn of_column(sql_type: &SqlType) -> Option<Shapes> {
+        let of = |kind| match kind {
+            Kind::Collection => Shapes::All,
+            kind => Shapes::Of(kind),
+        };
+        match sql_type {
+            SqlType::Geometry { kind, .. } => Some(kind.map_or(Shapes::All, of)),
+            SqlType::Opaque { declared, .. } if declared.eq_ignore_ascii_case("geometry") => {
+                Some(Shapes::All)
+            }
+            SqlType::Opaque { declared, .. } => Kind::named(declared).map(of),
+            _ => None,
         }
-        kind(declared.as_bytes()).map(Shapes::Of)
     }
 
     /// Writes the stored bytes of a shape; false if the text is other, or a shape of another kind.
@@ -73,9 +53,9 @@ impl Shapes {
     }
 }
 
-fn kind(name: &[u8]) -> Option<Kind> {
-    let known = KINDS.iter().find(|(_, known)| name.eq_ignore_ascii_case(known.as_bytes()));
-    known.map(|(kind, _)| *kind)
+/// The kind of a word of the text.
+fn kind(word: &[u8]) -> Option<Kind> {
+    std::str::from_utf8(word).ok().and_then(Kind::named)
 }
 
 /// Takes `SRID=4326;` off a text; 0 if it is not there.
@@ -237,7 +217,8 @@ mod tests {
 
     fn read(column: &str, text: &str) -> Option<String> {
         let mut out = Vec::new();
-        let is_read = Shapes::of_column(column)?.read(text.as_bytes(), &mut out);
+        let column = SqlType::Opaque { declared: column.to_owned(), is_text: false };
+        let is_read = Shapes::of_column(&column)?.read(text.as_bytes(), &mut out);
         is_read.then(|| out.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
@@ -257,7 +238,7 @@ mod tests {
 
     #[test]
     fn other_text_is_no_shape() {
-        assert_eq!(Shapes::of_column("blob"), None);
+        assert_eq!(Shapes::of_column(&SqlType::Blob { bytes_max: 255 }), None);
         for (column, text) in [
             ("linestring", "POINT(1 2)"),
             ("geometry", ""),

@@ -1,6 +1,6 @@
 //! Columns under test: types, charsets, SQL modes, time zones.
 
-use values::{Charset, SqlType, TextType, Zone};
+use values::{Charset, ShapeKind, SqlType, TextType, Zone};
 
 use crate::ibd::Shape;
 use crate::random::Random;
@@ -108,7 +108,13 @@ impl Case {
                 | SqlType::VarBinary { .. }
                 | SqlType::Blob { .. }
                 | SqlType::Bit { .. }
+                | SqlType::Geometry { .. }
         )
+    }
+
+    /// True if the server refuses values also with IGNORE, and does not say in which row.
+    pub(crate) fn is_loaded_singly(&self) -> bool {
+        matches!(self.sql_type, SqlType::Geometry { .. } | SqlType::Vector { .. })
     }
 
     /// The type without its CHECK, and the condition that rows must meet instead: the row numbers
@@ -148,6 +154,8 @@ impl Case {
             SqlType::VarBinary { .. }
             | SqlType::Text { .. }
             | SqlType::Blob { .. }
+            | SqlType::Geometry { .. }
+            | SqlType::Vector { .. }
             | SqlType::Json(_) => Shape::Long,
             SqlType::Binary { bytes } => Shape::Fixed(*bytes as usize),
             SqlType::Uuid | SqlType::Inet6 => Shape::Fixed(16),
@@ -211,6 +219,7 @@ pub(crate) fn of_mysql(server: &Server) -> Vec<Case> {
     cases.extend(strings("utf8mb4_0900_ai_ci"));
     cases.extend(labels());
     cases.extend(bits());
+    cases.extend(shapes());
     cases
 }
 
@@ -243,6 +252,39 @@ pub(crate) fn all(server: &Server) -> Vec<Case> {
         cases.push(Case::new(SqlType::Json(text), &declaration, Family::Json));
     }
     cases.push(Case::new(SqlType::json(), "JSON", Family::Json).file(Charset::Latin1));
+    cases
+}
+
+/// Columns of GEOMETRY and VECTOR.
+fn shapes() -> Vec<Case> {
+    let geometry = |declaration: &str| {
+        let (name, srid) = match declaration.split_once(" SRID ") {
+            Some((name, srid)) => (name, srid.parse().ok()),
+            None => (declaration, None),
+        };
+        let sql_type = SqlType::Geometry { kind: ShapeKind::named(name), srid };
+        Case::new(sql_type, declaration, Family::Shapes).file(Charset::Binary)
+    };
+    let mut cases: Vec<Case> = [
+        "GEOMETRY",
+        "POINT",
+        "LINESTRING",
+        "POLYGON",
+        "MULTIPOINT",
+        "MULTILINESTRING",
+        "MULTIPOLYGON",
+        "GEOMETRYCOLLECTION",
+        "GEOMETRY SRID 4326",
+        "POINT SRID 0",
+    ]
+    .map(geometry)
+    .into();
+    cases.extend([Charset::Utf8mb4, Charset::Latin1].map(|file| geometry("GEOMETRY").file(file)));
+    cases.extend([1, 3, 400].map(|dimensions| {
+        let name = format!("VECTOR({dimensions})");
+        let family = Family::Floats(dimensions as usize);
+        Case::new(SqlType::Vector { dimensions }, name, family).file(Charset::Binary)
+    }));
     cases
 }
 

@@ -121,6 +121,11 @@ fn load(server: &Server, case: Case, index: usize, random: &mut Random) -> (Load
     };
     let unreadable: BTreeSet<usize> = (0..texts.len()).filter(|row| !is_readable(row)).collect();
     let readable = || texts.iter().enumerate().filter(|(row, _)| !unreadable.contains(row));
+    if case.is_loaded_singly() {
+        let (table, refused) = load_singly(server, &case, index, readable());
+        let wrong = count_wrong(server, &case, &texts, &converted, &refused, &unreadable);
+        return (Loaded { case, texts, converted, table }, wrong);
+    }
     let all = server.folder().join(format!("all_{index}"));
     fs::write(&all, server.lines(readable())).unwrap();
     let lenient = format!("lenient_{index}");
@@ -170,6 +175,43 @@ fn load(server: &Server, case: Case, index: usize, random: &mut Random) -> (Load
     if !case.takes_any_bytes() {
         refused.extend(unreadable.iter().copied());
     }
+    let wrong = count_wrong(server, &case, &texts, &converted, &refused, &unreadable);
+    (Loaded { case, texts, converted, table }, wrong)
+}
+
+/// Loads each row alone by a strict LOAD DATA; the table, and the rows that the server refused.
+fn load_singly<'t>(
+    server: &Server,
+    case: &Case,
+    index: usize,
+    rows: impl Iterator<Item = (usize, &'t Vec<u8>)>,
+) -> (String, BTreeSet<usize>) {
+    let table = format!("strict_{index}");
+    let mut script = session(case)
+        + &format!("CREATE TABLE {table} (id INT PRIMARY KEY, v {} NOT NULL);\n", case.declaration);
+    let mut refused = BTreeSet::new();
+    for (row, text) in rows {
+        let file = server.folder().join(format!("single_{index}_{row}"));
+        fs::write(&file, server.lines([(row, text)])).unwrap();
+        script += &load_data(case, &table, &file, "");
+        refused.insert(row);
+    }
+    let report = server.run_all(&(script + &format!("SELECT id FROM {table};\n")));
+    for id in report.lines() {
+        refused.remove(&id.parse().unwrap());
+    }
+    (table, refused)
+}
+
+/// Shows the rows that only one side takes, and counts them.
+fn count_wrong(
+    server: &Server,
+    case: &Case,
+    texts: &[Vec<u8>],
+    converted: &[Result<Vec<u8>, Reason>],
+    refused: &BTreeSet<usize>,
+    unreadable: &BTreeSet<usize>,
+) -> usize {
     let mut wrong = 0;
     for (row, text) in texts.iter().enumerate() {
         if case.takes_any_bytes() && unreadable.contains(&row) {
@@ -191,7 +233,7 @@ fn load(server: &Server, case: Case, index: usize, random: &mut Random) -> (Load
         }
     }
     println!("{}: {} texts, {} refused, {wrong} differ", case.name(), texts.len(), refused.len());
-    (Loaded { case, texts, converted, table }, wrong)
+    wrong
 }
 
 /// Compares stored bytes; the number that differs, and that was compared.

@@ -16,6 +16,10 @@ pub(crate) enum Family {
     Uuid,
     Inet4,
     Inet6,
+    /// Geometries, as MySQL stores them.
+    Shapes,
+    /// Vectors of MySQL, of about so many floats.
+    Floats(usize),
 }
 
 impl Family {
@@ -29,6 +33,7 @@ impl Family {
             Family::Json => (JSONS, 6000),
             Family::Uuid => (UUIDS, 2500),
             Family::Inet4 | Family::Inet6 => (ADDRESSES, 2500),
+            Family::Shapes | Family::Floats(_) => (NO_SHAPES, 1500),
         };
         texts.extend(fixed.iter().map(|text| text.to_vec()));
         // Every byte alone, between and after: what counts as space, sign, point and delimiter.
@@ -68,6 +73,14 @@ impl Family {
             Family::Uuid => uuid(random),
             Family::Inet4 => inet4(random),
             Family::Inet6 => inet6(random),
+            Family::Shapes => {
+                let srid = SRIDS[random.below(SRIDS.len())];
+                [&srid.to_le_bytes()[..], &shape(random, None, 3)].concat()
+            }
+            Family::Floats(count) => {
+                let count = random.below(count + 2);
+                (0..count).flat_map(|_| *random.pick(FLOATS)).collect()
+            }
         }
     }
 
@@ -76,7 +89,7 @@ impl Family {
             Family::Number => NUMBER_PIECES,
             Family::Clock => CLOCK_PIECES,
             Family::Text(_) => CHARACTERS,
-            Family::Bytes(_) => BYTES,
+            Family::Bytes(_) | Family::Shapes | Family::Floats(_) => BYTES,
             Family::Labels => LABEL_PIECES,
             Family::Json => JSON_PIECES,
             Family::Uuid => UUID_PIECES,
@@ -108,6 +121,20 @@ fn around(family: Family, byte: u8) -> Vec<Vec<u8>> {
             join(&[b"101112", b, b"5"]),
             join(&[b"20241112", b, b"101112"]),
         ],
+        Family::Shapes => {
+            let zeros = [0u8; 16];
+            vec![
+                b.to_vec(),
+                join(&[b"\0\0\0\0", b, b"\x01\0\0\0", &zeros]),
+                join(&[b"\0\0\0\0\x01", b, b"\0\0\0", &zeros]),
+                join(&[b, b"\0\0\0\x01\x01\0\0\0", &zeros]),
+                join(&[b"\0\0\0\0\x01\x01\0\0\0", &zeros, b]),
+                join(&[b"\0\0\0\0\x01\x02\0\0\0", b, b"\0\0\0", &zeros, &zeros]),
+            ]
+        }
+        Family::Floats(_) => {
+            vec![b.to_vec(), join(&[b"\0\0\0", b]), join(&[b"\0\0", b, b"\x7f"]), [b; 12].concat()]
+        }
         Family::Text(size) | Family::Bytes(size) => vec![
             b.to_vec(),
             [vec![b'x'; size], b.to_vec()].concat(),
@@ -342,6 +369,55 @@ const BYTES: &[&[u8]] = &[
     b"\0", b"\0", b"\x01", b"\x02", b"\x03", b"\x07", b"\x1f", b"\x7f", b"\x80", b"\xff", b" ",
     b"a", b"1", b"0", b"\t", b"\n", b",", b"\\",
 ];
+
+const NO_SHAPES: &[&[u8]] =
+    &[b"", b"\0\0\0\0", b"POINT(1 2)", b"[1,2,3]", b"0x0000803f", b"abcd", b"        "];
+const SRIDS: [u32; 6] = [0, 0, 4326, 3857, 999_999, u32::MAX];
+const NUMBERS_OF_SHAPES: [f64; 8] =
+    [0.0, -0.0, 1.0, 1.5, -180.0, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE];
+const FLOATS: &[&[u8; 4]] = &[
+    &1f32.to_le_bytes(),
+    &(-0f32).to_le_bytes(),
+    &3f32.to_le_bytes(),
+    &f32::MAX.to_le_bytes(),
+    &f32::NAN.to_le_bytes(),
+    &f32::NEG_INFINITY.to_le_bytes(),
+    b"\x01\0\0\0",
+    b"abcd",
+    b",\n\\\t",
+];
+
+/// A shape of the kind of this number, or of one that fits it, at most so deep; now and then a bad one.
+fn shape(random: &mut Random, kind: Option<u32>, depth: usize) -> Vec<u8> {
+    let kind = kind.unwrap_or_else(|| 1 + random.below(if depth == 0 { 3 } else { 7 }) as u32);
+    let kind = if random.chance(60) { random.below(12) as u32 } else { kind };
+    let order = if random.chance(60) { random.below(3) as u8 } else { 1 };
+    let positions = |random: &mut Random, count: usize| {
+        let number = |_| NUMBERS_OF_SHAPES[random.below(NUMBERS_OF_SHAPES.len())].to_le_bytes();
+        (0..2 * count).flat_map(number).collect::<Vec<u8>>()
+    };
+    let line = |random: &mut Random, min: usize| {
+        let count = if random.chance(15) { random.below(min) } else { min + random.below(3) };
+        [&(count as u32).to_le_bytes()[..], &positions(random, count)].concat()
+    };
+    let rest = match kind {
+        1 => positions(random, 1),
+        2 => line(random, 2),
+        _ => {
+            let count = if random.chance(12) { 0 } else { 1 + random.below(3) };
+            let mut rest = (count as u32).to_le_bytes().to_vec();
+            for _ in 0..count {
+                rest.extend(match kind {
+                    3 => line(random, 4),
+                    4..=6 => shape(random, Some(kind - 3), 0),
+                    _ => shape(random, None, depth.saturating_sub(1)),
+                });
+            }
+            rest
+        }
+    };
+    [&[order][..], &kind.to_le_bytes(), &rest].concat()
+}
 
 fn string(random: &mut Random, size: usize) -> Vec<u8> {
     let whole = if random.chance(4) { CHARACTERS } else { &CHARACTERS[..17] };
