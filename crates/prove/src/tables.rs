@@ -26,6 +26,8 @@ pub(crate) struct ProofTable {
     pub(crate) definition: &'static str,
     /// Series of MariaDB that has its types first.
     since: (u16, u16),
+    /// Series of MySQL that has its types first.
+    since_mysql: (u16, u16),
     /// The only servers that have its types; none for all.
     only: Option<Flavor>,
     /// Its indexes, the one that holds the rows first.
@@ -61,13 +63,21 @@ impl ProofTable {
 
     /// True if a server has its types.
     pub(crate) fn is_of(&self, version: &Version) -> bool {
-        let is_known = version.flavor == Flavor::MySql || self.since <= version.series();
-        is_known && self.only.is_none_or(|only| only == version.flavor)
+        let since = match version.flavor {
+            Flavor::MySql => self.since_mysql,
+            Flavor::MariaDb => self.since,
+        };
+        since <= version.series() && self.only.is_none_or(|only| only == version.flavor)
     }
 
     /// True if rows are merged with those there, too. MySQL gets rows sent to a table with foreign keys.
     pub(crate) fn is_merged_on(&self, flavor: Flavor) -> bool {
         self.is_merged && !(self.is_parent && flavor == Flavor::MySql)
+    }
+
+    /// The character set of its files: a vector is no text in any other one.
+    pub(crate) fn charset(&self) -> &'static str {
+        if self.definition.contains("VECTOR") { "binary" } else { "utf8mb4" }
     }
 
     /// True if it has partitions: HANDLER does not read these.
@@ -134,6 +144,7 @@ const PLAIN: ProofTable = ProofTable {
     name: "",
     definition: "",
     since: (10, 5),
+    since_mysql: (8, 0),
     indexes: &["PRIMARY"],
     rows: ROWS,
     row: |_| Vec::new(),
@@ -298,6 +309,48 @@ pub(crate) const TABLES: &[ProofTable] = &[
             let list: Vec<String> =
                 (0..mixed(n, 3, 40)).map(|at| (at * 40_000).to_string()).collect();
             vec![or_null(n, 71, text), (n % 90).to_string(), format!("[{}]", list.join(","))]
+        },
+        is_merged: true,
+        ..PLAIN
+    },
+    ProofTable {
+        name: "shapes",
+        definition: "(n INT PRIMARY KEY, g GEOMETRY, p POINT NOT NULL SRID 0, c GEOMETRYCOLLECTION SRID 3857, \
+             x INT NOT NULL, KEY x (x))",
+        only: Some(Flavor::MySql),
+        indexes: &["PRIMARY", "x"],
+        row: |n| {
+            // A number of 8 letters is finite, and the lowest byte of 3857 is 17.
+            let shape = |kind: char, parts: &str| format!("\x01{kind}\\0\\0\\0{parts}");
+            let positions = |salt: u32, count: u64| word(n, salt, 16 * count, 16 * count);
+            let (high, count) = if n.is_multiple_of(9) { ("\x02", 0x0203) } else { ("\\0", 3) };
+            let line = format!("\x03{high}\\0\\0{}", positions(1, count));
+            let point = shape('\x01', &positions(2_000_000, 1));
+            let points = shape('\x04', &format!("\x02\\0\\0\\0{point}{point}"));
+            vec![
+                or_null(n, 71, format!("\\0\\0\\0\\0{}", shape('\x02', &line))),
+                format!("\\0\\0\\0\\0{point}"),
+                or_null(n, 72, format!("\x11\x0f\\0\\0{points}")),
+                (n % 90).to_string(),
+            ]
+        },
+        is_merged: true,
+        ..PLAIN
+    },
+    ProofTable {
+        name: "vectors",
+        definition: "(n INT PRIMARY KEY, v VECTOR(3) NOT NULL, w VECTOR(4000), x INT NOT NULL, KEY x (x))",
+        since_mysql: (9, 0),
+        only: Some(Flavor::MySql),
+        indexes: &["PRIMARY", "x"],
+        row: |n| {
+            // A float of 4 letters is finite.
+            let floats = |salt: u32, most| {
+                let bytes = 4 * (1 + mixed(n, salt, most));
+                word(n, salt + 1, bytes, bytes)
+            };
+            let many = if n.is_multiple_of(9) { 4_000 } else { 20 };
+            vec![floats(1, 3), or_null(n, 71, floats(100, many)), (n % 90).to_string()]
         },
         is_merged: true,
         ..PLAIN

@@ -273,7 +273,8 @@ fn load_data(session: &mut Session, table: &ProofTable, text: String) -> Step {
 fn load_into(session: &mut Session, database: &str, table: &ProofTable, text: String) -> Step {
     let name = table.name;
     let sql = format!(
-        "LOAD DATA LOCAL INFILE '{name}' INTO TABLE {database}.{name} CHARACTER SET utf8mb4"
+        "LOAD DATA LOCAL INFILE '{name}' INTO TABLE {database}.{name} CHARACTER SET {}",
+        table.charset()
     );
     session.load_local(&sql, Cursor::new(text.into_bytes()))?;
     Ok(())

@@ -24,7 +24,7 @@ use crate::version::Version;
 /// Folder of the results, in the state folder.
 const FOLDER: &str = "builds";
 /// Raised whenever built files, or the tables of a proof, change: proofs of before count no more.
-const PROOF: u32 = 1;
+const PROOF: u32 = 2;
 /// The first line of a good result.
 const PROVEN: &str = "proven";
 const DIFFERS: &str = "differs: ";
