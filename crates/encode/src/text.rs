@@ -240,7 +240,9 @@ mod tests {
         #[test]
         fn literals_stand_for_their_bytes(
             value in values(),
-            kind in prop::sample::select(vec![Literal::Number, Literal::Text, Literal::Bytes]),
+            kind in prop::sample::select(
+                vec![Literal::Number, Literal::Text, Literal::Bytes, Literal::Hex]
+            ),
             file in prop::sample::select(vec![Charset::Utf8mb4, Charset::Latin1, Charset::Binary]),
         ) {
             prop_assert_eq!(literal_bytes(&literal(file, kind, &value)), value);
@@ -297,6 +299,7 @@ mod tests {
             (Binary, Literal::Text, b"\xff", "_binary x'FF'"),
             (Utf8mb4, Literal::Bytes, b"a\0\n", "'a\0\n'"),
             (Utf8mb4, Literal::Bytes, "\u{e9}".as_bytes(), "_binary x'C3A9'"),
+            (Utf8mb4, Literal::Hex, b"abcd", "_binary x'61626364'"),
         ] {
             assert_eq!(literal(file, kind, text), expected);
         }

@@ -12,6 +12,7 @@
 //! Source: MySQL 8.0, sql/spatial.cc, `Geometry_well_formed_checker` and `wkb_scanner`; 9.7.4, measured.
 
 use crate::reason::Reason;
+use crate::shape_kind::ShapeKind;
 
 /// The byte order of all numbers: the lowest byte first.
 pub(crate) const BYTE_ORDER: u8 = 1;
@@ -23,63 +24,6 @@ const RING_POSITIONS_MIN: u32 = 4;
 /// Most collections in each other. The server's limit is its stack: some 10,000 of its default size, 1,000 of the
 /// smallest.
 const COLLECTIONS_MAX: u32 = 100;
-
-/// A kind of shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShapeKind {
-    /// A position.
-    Point = 1,
-    /// Positions.
-    LineString,
-    /// Rings.
-    Polygon,
-    /// Points.
-    MultiPoint,
-    /// Lines.
-    MultiLineString,
-    /// Polygons.
-    MultiPolygon,
-    /// Shapes of any kind.
-    Collection,
-}
-
-/// The kinds and their names as the server words them.
-const KINDS: [(ShapeKind, &str); 7] = [
-    (ShapeKind::Point, "POINT"),
-    (ShapeKind::LineString, "LINESTRING"),
-    (ShapeKind::Polygon, "POLYGON"),
-    (ShapeKind::MultiPoint, "MULTIPOINT"),
-    (ShapeKind::MultiLineString, "MULTILINESTRING"),
-    (ShapeKind::MultiPolygon, "MULTIPOLYGON"),
-    (ShapeKind::Collection, "GEOMCOLLECTION"),
-];
-
-impl ShapeKind {
-    /// The kind of this name, in any case.
-    pub fn named(name: &str) -> Option<ShapeKind> {
-        let is_named = |known: &str| name.eq_ignore_ascii_case(known);
-        if is_named("GEOMETRYCOLLECTION") {
-            return Some(ShapeKind::Collection);
-        }
-        KINDS.iter().find(|(_, known)| is_named(known)).map(|(kind, _)| *kind)
-    }
-
-    /// The name in declarations.
-    pub fn name(self) -> &'static str {
-        KINDS[self as usize - 1].1
-    }
-
-    fn of(number: u32) -> Option<ShapeKind> {
-        KINDS.get((number as usize).checked_sub(1)?).map(|(kind, _)| *kind)
-    }
-
-    /// True if a column of this kind takes shapes of another one.
-    fn takes(self, other: ShapeKind) -> bool {
-        use ShapeKind::*;
-        self == other
-            || self == Collection && matches!(other, MultiPoint | MultiLineString | MultiPolygon)
-    }
-}
 
 /// Checks the values of a GEOMETRY column.
 #[derive(Clone, Debug)]

@@ -7,9 +7,11 @@
 use std::fmt;
 
 pub use crate::charset::Charset;
-use crate::geometry::ShapeKind;
 use crate::json;
-use crate::vector::DIMENSION_BYTES;
+use crate::shape_kind::ShapeKind;
+
+/// Bytes of a float in a VECTOR.
+pub(crate) const DIMENSION_BYTES: u32 = 4;
 
 /// The character set and the collation of a character column.
 #[derive(Clone, Debug, PartialEq, Eq)]

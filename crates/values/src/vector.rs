@@ -3,9 +3,7 @@
 //! Source: MySQL 9.7.4, measured.
 
 use crate::reason::Reason;
-
-/// Bytes of a float.
-pub(crate) const DIMENSION_BYTES: u32 = 4;
+use crate::sql_type::DIMENSION_BYTES;
 
 /// Checks the values of VECTOR(n).
 #[derive(Clone, Debug)]

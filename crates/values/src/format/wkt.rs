@@ -14,7 +14,8 @@
 //!
 //! Source: MariaDB 10.11, sql/spatial.cc, `create_from_wkt` and `init_from_wkt`.
 
-use crate::geometry::{BYTE_ORDER, POSITION_BYTES, ShapeKind as Kind};
+use crate::geometry::{BYTE_ORDER, POSITION_BYTES};
+use crate::shape_kind::ShapeKind as Kind;
 use crate::sql_type::SqlType;
 
 /// The shapes that a column holds. The server judges those that a GEOMETRYCOLLECTION of MySQL takes.
