@@ -1,6 +1,7 @@
 //! Accounts, passwords, names of others' tables, and servers that are set strictly.
 
 mod accounts;
+mod forbidden_files;
 mod intruders;
 mod names;
 mod password;

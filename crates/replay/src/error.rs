@@ -67,6 +67,9 @@ impl Error {
                 let end = format!("; statement: {statement}");
                 text.strip_suffix(&end).unwrap_or(&text).to_owned()
             }
+            Error::Server(error) if error.is_cut() => {
+                format!("{text}; the same command continues the replay")
+            }
             _ => text,
         }
     }

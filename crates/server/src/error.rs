@@ -171,6 +171,24 @@ pub enum Error {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// Root may not use a file of the server's.
+    #[error("{doing} {}: {source}; {}", path.display(), forbidden(path))]
+    Forbidden {
+        /// The action in words: `making`.
+        doing: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The server could not use a file that was placed for it.
+    #[error("the server cannot use {}: {error}; {}", path.display(), forbidden(path))]
+    UnusableFile {
+        /// Its path.
+        path: PathBuf,
+        /// The server's words.
+        error: Box<Error>,
+    },
     /// A line of an option file makes no sense.
     #[error("{}, line {line}: {message}", path.display())]
     OptionFile {
@@ -492,7 +510,11 @@ fn is_nonsense(error: &mysql::Error) -> bool {
 /// The driver's words without its Rust type names.
 pub(crate) fn driver_text(error: &mysql::Error) -> String {
     match error {
-        mysql::Error::IoError(e) => e.to_string(),
+        // The driver wraps its own errors where it sends the rows of a file.
+        mysql::Error::IoError(e) => match e.get_ref().and_then(|inner| inner.downcast_ref()) {
+            Some(inner) => driver_text(inner),
+            None => e.to_string(),
+        },
         mysql::Error::DriverError(e) => match e {
             mysql::DriverError::UnknownAuthPlugin(name) => format!(
                 "the account uses the authentication plugin {name}, which Inrush does not support"
@@ -508,6 +530,17 @@ pub(crate) fn driver_text(error: &mysql::Error) -> String {
         }
         other => other.to_string(),
     }
+}
+
+/// Who may forbid a file to root or to the server's user, and what to do; for messages.
+pub(crate) fn forbidden(path: &Path) -> String {
+    let folder = path.parent().unwrap_or(path);
+    format!(
+        "a security module (SELinux, AppArmor) may forbid it, and the kernel's log (dmesg, ausearch -m avc) says so \
+         then: run restorecon -R {}, or allow the folder in the profile; {} needs no file",
+        folder.display(),
+        PATH.with("stream")
+    )
 }
 
 /// `it may be held by ..`, for messages.
@@ -570,6 +603,14 @@ mod tests {
         let long = format!("SELECT {}", "x".repeat(500));
         assert_eq!(shorten(&long).chars().count(), STATEMENT_CHARS_MAX + 3);
         assert_eq!(shorten("SET PASSWORD = 'hunter2'"), "SET PASSWORD = '..'");
+    }
+
+    #[test]
+    fn the_drivers_error_inside_another_has_no_type_name() {
+        let inner = mysql::Error::IoError(std::io::Error::other("Broken pipe"));
+        assert_eq!(inner.to_string(), "IoError { Broken pipe }");
+        let outer = mysql::Error::IoError(std::io::Error::other(inner));
+        assert_eq!(driver_text(&outer), "Broken pipe");
     }
 
     #[test]

@@ -30,6 +30,11 @@ use server::version::Flavor;
 
 /// IMPORT's warning for an index it had to mark corrupt.
 const ER_INDEX_CORRUPT: u16 = 1817;
+/// IMPORT's warning for a `.cfg` file that it cannot open, and goes on without.
+const ER_IO_READ_ERROR: u16 = 1810;
+/// Words of IMPORT's errors for a `.ibd` file that it cannot open: a generic error of the engine on MariaDB 10.11.19,
+/// and those of MySQL 9.7.4.
+const NOT_OPENED: [&str; 2] = ["Got error 168 ", "Tablespace not found"];
 
 /// Bytes of a file that are copied at once.
 const COPY_BYTES: usize = 1 << 20;
@@ -253,6 +258,7 @@ impl<'d> Placed<'d> {
     pub fn import(mut self, row_id_max: Option<u64>) -> Result<Imported<'d>> {
         self.building.wait_for_log()?;
         let Building { staging, file, .. } = self.building;
+        let paths = ["cfg", "ibd"].map(|end| staging.path(end));
         let lock = &mut *staging.lock;
         lock.check_writable()?;
         // Another thread may clean up, by statements that no wish to stop ends: this is none of them.
@@ -260,18 +266,24 @@ impl<'d> Placed<'d> {
             return Err(Error::Interrupted);
         }
         let sql = format!("ALTER TABLE {} IMPORT TABLESPACE", staging.table.quoted());
-        let done = lock.exec_without_clones(&sql)?;
+        let done = lock.exec_without_clones(&sql);
+        let done = done.map_err(|error| unusable(error, &paths))?;
         let warnings = if done.warnings > 0 { lock.session.warnings()? } else { Vec::new() };
         staging.dir.sync_adopted(&staging.path("ibd"), "space")?;
-        let cfg = staging.path("cfg");
-        staging.dir.remove(&cfg)?;
-        match warnings.iter().find(|w| w.errno == ER_INDEX_CORRUPT || w.level == "Error") {
-            Some(bad) => Err(Error::Statement {
-                errno: bad.errno,
-                sqlstate: "HY000".to_owned(),
-                message: bad.message.clone(),
-                statement: sql,
-            }),
+        staging.dir.remove(&paths[0])?;
+        let is_bad = |w: &&Warning| {
+            w.errno == ER_INDEX_CORRUPT || w.level == "Error" || is_of_cfg(w.errno, &w.message)
+        };
+        match warnings.iter().find(is_bad) {
+            Some(bad) => {
+                let error = Error::Statement {
+                    errno: bad.errno,
+                    sqlstate: "HY000".to_owned(),
+                    message: bad.message.clone(),
+                    statement: sql,
+                };
+                Err(unusable(error, &paths))
+            }
             None => {
                 if let Some(imported) = row_id_max {
                     staging.lock.raise_row_ids(&staging.dir, imported)?;
@@ -280,6 +292,26 @@ impl<'d> Placed<'d> {
             }
         }
     }
+}
+
+/// True of an error of IMPORT, or a warning, about a `.cfg` file that it could not read.
+fn is_of_cfg(errno: u16, message: &str) -> bool {
+    (errno == ER_IO_READ_ERROR && message.contains(".cfg"))
+        || message.contains(".cfg file is missing")
+}
+
+/// The error of an IMPORT, with the one of its two files that the server could not use if it was for that.
+fn unusable(error: Error, [cfg, ibd]: &[PathBuf; 2]) -> Error {
+    let path = match &error {
+        Error::Statement { errno, message, .. } if is_of_cfg(*errno, message) => cfg,
+        Error::Statement { message, .. }
+            if NOT_OPENED.iter().any(|words| message.contains(words)) =>
+        {
+            ibd
+        }
+        _ => return error,
+    };
+    Error::UnusableFile { path: path.clone(), error: Box::new(error) }
 }
 
 impl<'d> Imported<'d> {

@@ -16,7 +16,7 @@ use disk::{File, Folder};
 use face::option::DATADIR;
 use rustix::fs::{Access, AtFlags, FileType, Gid, Stat, Uid};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, forbidden};
 use crate::facts::ServerFacts;
 use crate::filename::filename;
 use crate::session::Session;
@@ -101,7 +101,7 @@ impl DatabaseDir {
         if !self.has(path)? {
             return Ok(false);
         }
-        self.folder.remove(name(path), "leftover").map_err(|e| Error::io("removing", path, e))
+        self.folder.remove(name(path), "leftover").map_err(|e| failed("removing", path, e))
     }
 
     /// Makes a file that nobody else can open.
@@ -110,7 +110,7 @@ impl DatabaseDir {
     pub fn create(&self, path: &Path, what: &'static str) -> Result<File> {
         self.folder.create(name(path), BUILD_MODE, what).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists => self.in_the_way(path),
-            _ => Error::io("making", path, e),
+            _ => failed("making", path, e),
         })
     }
 
@@ -127,7 +127,7 @@ impl DatabaseDir {
     fn ours(&self, path: &Path, opened: io::Result<File>) -> Result<File> {
         let file = opened.map_err(|e| match is_link(&e) {
             true => self.in_the_way(path),
-            false => Error::io("opening", path, e),
+            false => failed("opening", path, e),
         })?;
         let stat = stat(&file, path)?;
         match self.foreign(&stat) {
@@ -175,7 +175,7 @@ impl DatabaseDir {
     pub fn rename(&self, from: &Path, to: &Path, what: &'static str) -> Result<()> {
         self.folder.rename_new(name(from), name(to), what).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists => self.in_the_way(to),
-            _ => Error::io("renaming", from, e),
+            _ => failed("renaming", from, e),
         })?;
         self.sync_names()
     }
@@ -252,10 +252,11 @@ impl ServerFacts {
         let owner = stat.st_uid;
         let all = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
         if let Err(e) = rustix::fs::accessat(&folder, ".", all, AtFlags::empty()) {
-            return refuse(format!(
-                "{} is not writable: {e}; run as root or as user {owner}",
-                path.display()
-            ));
+            let how = match is_root() {
+                true => forbidden(&path),
+                false => format!("run as root or as user {owner}"),
+            };
+            return refuse(format!("{} is not writable: {e}; {how}", path.display()));
         }
         let user = rustix::process::geteuid();
         if !user.is_root() && user.as_raw() != owner {
@@ -283,6 +284,7 @@ impl ServerFacts {
     /// Why a folder of the server's cannot be opened, and what helps.
     fn inaccessible(&self, path: &Path, error: &std::io::Error) -> String {
         let how = match (error.kind(), &self.local_datadir) {
+            (ErrorKind::PermissionDenied, _) if is_root() => forbidden(path),
             (ErrorKind::PermissionDenied, _) => "run as root or as the server's user".to_owned(),
             (_, Some(named)) => {
                 format!("{} must name its data directory", DATADIR.with(named.display()))
@@ -298,6 +300,20 @@ impl ServerFacts {
             self.hostname
         )
     }
+}
+
+/// The error of an operation on a file in a database's folder.
+fn failed(doing: &'static str, path: &Path, source: io::Error) -> Error {
+    match source.kind() {
+        ErrorKind::PermissionDenied if is_root() => {
+            Error::Forbidden { doing, path: path.to_owned(), source }
+        }
+        _ => Error::io(doing, path, source),
+    }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 fn name(path: &Path) -> &OsStr {
