@@ -3,9 +3,11 @@
 mod disturbed;
 pub(crate) mod faults;
 mod file_systems;
+mod flushed;
 mod holder_lost;
 mod kill;
 mod killed;
+mod killed_connections;
 mod left_keys;
 mod lost_rows;
 mod panics;

@@ -38,6 +38,19 @@ pub fn reconnect_wait(default: Duration) -> Duration {
     millis.map_or(default, Duration::from_millis)
 }
 
+/// True if servers are taken for those that make a checkpoint by no statement: the variable INRUSH_CHECKPOINT says
+/// `flush`.
+#[cfg(feature = "faults")]
+pub fn only_flushes() -> bool {
+    std::env::var("INRUSH_CHECKPOINT").is_ok_and(|way| way == "flush")
+}
+
+/// True if servers are taken for those that make a checkpoint by no statement.
+#[cfg(not(feature = "faults"))]
+pub fn only_flushes() -> bool {
+    false
+}
+
 /// How long a server that went away is tried.
 #[cfg(not(feature = "faults"))]
 pub fn reconnect_wait(default: Duration) -> Duration {

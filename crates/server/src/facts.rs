@@ -130,7 +130,7 @@ impl CheckpointWay {
         session: &mut Session,
         variables: &HashMap<String, String>,
     ) -> Result<Option<CheckpointWay>> {
-        if variables.contains_key("innodb_log_checkpoint_now") {
+        if variables.contains_key("innodb_log_checkpoint_now") && !disk::failpoint::only_flushes() {
             return Ok(Some(CheckpointWay::Statement));
         }
         if session.version().flavor == Flavor::MySql {

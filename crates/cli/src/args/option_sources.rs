@@ -17,7 +17,8 @@ use super::Cli;
 const PREFIX: &str = "INRUSH_";
 const GROUP: &str = "inrush";
 /// Variables that are no options: of tests, of the sandbox's server, of one that is waited for, and of images.
-const NO_OPTIONS: [&str; 10] = [
+const NO_OPTIONS: [&str; 11] = [
+    "CHECKPOINT",
     "FACE",
     "FAILPOINT",
     "FAULT",

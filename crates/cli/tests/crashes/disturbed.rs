@@ -57,14 +57,14 @@ impl Calm {
 }
 
 /// Every global variable with its value.
-fn settings(session: &mut Session) -> Vec<String> {
+pub(super) fn settings(session: &mut Session) -> Vec<String> {
     let rows = session.query("SHOW GLOBAL VARIABLES").unwrap();
     let text = |row: &server::Row| format!("{}={}", row.text_lossy(0), row.text_lossy(1));
     rows.iter().map(text).filter(|line| !line.starts_with("innodb_buffer_pool_")).collect()
 }
 
 /// Connections of others.
-fn others(session: &mut Session) -> Vec<u64> {
+pub(super) fn others(session: &mut Session) -> Vec<u64> {
     let sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() \
          AND COMMAND <> 'Daemon' AND USER NOT IN ('system user', 'event_scheduler')";
     session.query(sql).unwrap().iter().map(|row| row.number(0).unwrap()).collect()
