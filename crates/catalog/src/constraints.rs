@@ -161,7 +161,8 @@ impl Entry {
             Ok(names.map(|(database, table)| TableName { database, table }))
         };
         Ok(Entry {
-            name: row.text(0)?,
+            // Since MDEV-28933 a byte that is no UTF-8 stands between the names of table and key.
+            name: row.text_lossy(0),
             child: row.text(1)?,
             parent: row.text(2)?,
             child_table: table(3)?,

@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod collation;
+mod foreign_keys;
 mod mysql_collation;
 mod tables;

@@ -4,6 +4,7 @@
 mod accounts;
 mod certificates;
 mod encryption;
+mod facts;
 mod impostor;
 mod mysql;
 mod nonsense;

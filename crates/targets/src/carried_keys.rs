@@ -50,9 +50,10 @@ pub(super) fn keys_of(session: &mut Session, aside: &TableName) -> Result<Vec<Fo
 /// `database.child.key`.
 pub(super) fn key_name(key: &ForeignKey) -> String {
     let name = key.name.split_once('/').map_or(key.name.as_str(), |(_, name)| name);
+    let name = name.split_once(char::REPLACEMENT_CHARACTER).map_or(name, |(_, name)| name);
     match &key.other {
         Some(child) => format!("{child}.{name}"),
-        None => key.name.replace('/', "."),
+        None => key.name.replace(['/', char::REPLACEMENT_CHARACTER], "."),
     }
 }
 
@@ -202,4 +203,20 @@ fn hold(
     };
     holder.exec("COMMIT")?;
     Ok(Some(holder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_named_as_every_release_names_them() {
+        let other = Some(TableName::new("d", "child"));
+        let key =
+            |name: &str, other| ForeignKey { name: name.to_owned(), end: KeyEnd::Parent, other };
+        assert_eq!(key_name(&key("d/c_t", other.clone())), "d.child.c_t");
+        assert_eq!(key_name(&key("d/child\u{FFFD}1", other)), "d.child.1");
+        assert_eq!(key_name(&key("d/c_t", None)), "d.c_t");
+        assert_eq!(key_name(&key("d/child\u{FFFD}1", None)), "d.child.1");
+    }
 }

@@ -101,8 +101,15 @@ impl StandIn {
 
     /// Has a question answered by these texts, a row each, in place of what it was.
     pub fn tell(&self, question: &str, rows: &[&str]) {
-        let rows = rows.iter().map(|row| vec![Some(row.as_bytes().to_vec())]).collect();
-        self.shared.told.lock().insert(question.to_owned(), rows);
+        let rows: Vec<Vec<&[u8]>> = rows.iter().map(|row| vec![row.as_bytes()]).collect();
+        self.tell_rows(question, 1, &rows);
+    }
+
+    /// The same by rows of so many columns.
+    pub fn tell_rows(&self, question: &str, columns: usize, rows: &[Vec<&[u8]>]) {
+        let row = |row: &Vec<&[u8]>| row.iter().map(|value| Some(value.to_vec())).collect();
+        let rows = rows.iter().map(row).collect();
+        self.shared.told.lock().insert(question.to_owned(), (columns, rows));
     }
 
     /// Has no table.

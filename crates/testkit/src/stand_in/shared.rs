@@ -23,8 +23,8 @@ pub(super) struct Shared {
     pub(super) changed: Condvar,
     pub(super) answers: BTreeMap<String, Learned>,
     pub(super) engine: Engine,
-    /// Answers of one column that a test gives.
-    pub(super) told: Mutex<BTreeMap<String, Vec<Vec<Value>>>>,
+    /// Answers that a test gives, with their number of columns.
+    pub(super) told: Mutex<BTreeMap<String, (usize, Vec<Vec<Value>>)>>,
     pub(super) imports: Mutex<Imports>,
     /// Statements that an engine would have done in a way of its own.
     pub(super) broken: Mutex<Vec<String>>,

@@ -85,7 +85,7 @@ impl Run<'_> {
         let sql = &sql.replace(BASE_TABLE, "");
         let told = self.shared.told.lock().get(sql).cloned();
         let known = told
-            .map(|rows| Answer::Rows(1, rows))
+            .map(|(columns, rows)| Answer::Rows(columns, rows))
             .or(engine)
             .or_else(|| self.transaction(sql))
             .or_else(|| self.lock(sql))
