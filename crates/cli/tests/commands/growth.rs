@@ -1,10 +1,13 @@
 //! Time in proportion to the input, without a server: processor time of 16 times as much.
 
+mod formats;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
+use self::formats::FORMATS;
 use crate::support::Home;
 
 /// How much larger the larger input is.
@@ -171,6 +174,37 @@ fn time_grows_as_the_input_does() {
 }
 
 #[test]
+fn time_grows_as_inputs_of_other_formats_do() {
+    let home = Home::new();
+    let mut wrong = String::new();
+    for (name, ending, pieces, bytes) in FORMATS {
+        let [small, large] = [pieces, pieces * TIMES].map(|count| {
+            let file = format!("{}-{count}.{ending}", name.replace(' ', "-"));
+            home.file(&file, bytes(count));
+            ["sniff".to_owned(), file]
+        });
+        if let Err(why) = grows_evenly(&home, name, &small, &large) {
+            writeln!(wrong, "{why}").unwrap();
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// A folder as mydumper writes it, with so many tables.
+fn dump_folder(home: &Home, tables: usize) -> Vec<String> {
+    let folder = format!("dump-{tables}");
+    fs::create_dir(home.path().join(&folder)).unwrap();
+    let file = |name: &str, text: &str| drop(home.file(&format!("{folder}/{name}"), text));
+    file("metadata", "Started dump at: 2026-01-01 00:00:00\n");
+    file("d-schema-create.sql", "CREATE DATABASE `d`;\n");
+    for at in 0..tables {
+        file(&format!("d.t{at}-schema.sql"), &format!("CREATE TABLE `t{at}` (`a` int);\n"));
+        file(&format!("d.t{at}.00000.sql"), &format!("INSERT INTO `t{at}` VALUES(1);\n"));
+    }
+    ["replay", &folder, "--dry-run"].map(str::to_owned).to_vec()
+}
+
+#[test]
 fn time_grows_as_the_files_and_the_options_do() {
     let home = Home::new();
     let files = 300;
@@ -193,6 +227,7 @@ fn time_grows_as_the_files_and_the_options_do() {
     for (name, small, large) in [
         ("files of a folder", plan(vec!["small".to_owned()]), plan(vec!["large".to_owned()])),
         ("files", plan(names(files)), plan(names(files * TIMES))),
+        ("tables of a dump folder", dump_folder(&home, 100), dump_folder(&home, 100 * TIMES)),
         (
             "--columns",
             of_table("--columns", 1, |_| many(400, |at| format!("c{at},")) + "c"),

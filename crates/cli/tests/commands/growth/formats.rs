@@ -1,0 +1,104 @@
+//! Inputs of other formats than plain text, of so many pieces.
+
+use std::io::{Cursor, Write as _};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use parquet::arrow::ArrowWriter;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use super::many;
+
+/// A kind of input: its name, its file's ending, how many pieces the smaller one has, and the file of so many.
+pub(super) type Format = (&'static str, &'static str, usize, fn(usize) -> Vec<u8>);
+
+pub(super) const FORMATS: [Format; 13] = [
+    ("fields of a record", "jsonl", 2_000, |n| {
+        format!("{{\"a\":1{}}}\n", many(n, |at| format!(",\"c{at}\":1"))).into_bytes()
+    }),
+    ("names of records", "jsonl", 1_000, |n| {
+        many(n, |at| format!("{{\"c{at}\":1}}\n")).into_bytes()
+    }),
+    ("nesting", "jsonl", 20_000, |n| {
+        format!("{}1{}\n", "{\"a\":".repeat(n), "}".repeat(n)).into_bytes()
+    }),
+    ("records", "jsonl", 2_000, |n| many(n, |at| format!("{{\"a\":{at}}}\n")).into_bytes()),
+    ("records of an array", "json", 2_000, |n| {
+        format!("[{}{{\"a\":1}}]", many(n, |at| format!("{{\"a\":{at}}},"))).into_bytes()
+    }),
+    ("columns of Parquet", "parquet", 100, |n| parquet(&row(n), 1)),
+    ("row groups", "parquet", 100, |n| parquet(&row(1), n)),
+    ("columns of Arrow", "arrow", 200, |n| arrow(&row(n), 1)),
+    ("batches", "arrow", 500, |n| arrow(&row(1), n)),
+    ("rows of a sheet", "xlsx", 2_000, |n| {
+        let rows = many(n, |at| format!("<row><c><v>{at}</v></c></row>"));
+        workbook(1, &rows, "")
+    }),
+    ("sheets", "xlsx", 100, |n| workbook(n, "<row><c><v>1</v></c></row>", "")),
+    ("shared texts", "xlsx", 4_000, |n| {
+        let texts = many(n, |at| format!("<si><t>x{at}</t></si>"));
+        workbook(1, "<row><c t='s'><v>1</v></c></row>", &texts)
+    }),
+    ("members of an archive", "csv.gz", 50, |n| {
+        (0..n).flat_map(|at| member(&format!("{at},x\n"))).collect()
+    }),
+];
+
+/// A row of so many columns.
+fn row(columns: usize) -> RecordBatch {
+    let column = |at| (format!("c{at}"), Arc::new(Int32Array::from(vec![1])) as ArrayRef);
+    RecordBatch::try_from_iter((0..columns).map(column)).unwrap()
+}
+
+fn parquet(row: &RecordBatch, groups: usize) -> Vec<u8> {
+    let mut writer = ArrowWriter::try_new(Vec::new(), row.schema(), None).unwrap();
+    for _ in 0..groups {
+        writer.write(row).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+fn arrow(row: &RecordBatch, batches: usize) -> Vec<u8> {
+    let mut writer = arrow_ipc::writer::FileWriter::try_new(Vec::new(), &row.schema()).unwrap();
+    for _ in 0..batches {
+        writer.write(row).unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+/// A workbook whose sheets have these rows, and cells of these texts.
+fn workbook(sheets: usize, rows: &str, texts: &str) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let mut add = |name: &str, text: &str| {
+        zip.start_file(name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(text.as_bytes()).unwrap();
+    };
+    let relationship = |id: &str, kind: &str, target: &str| {
+        format!("<Relationship Id='{id}' Type='x/{kind}' Target='{target}'/>")
+    };
+    let all = |text: String| format!("<Relationships>{text}</Relationships>");
+    add("_rels/.rels", &all(relationship("a", "relationships/officeDocument", "xl/workbook.xml")));
+    let of_sheets = many(sheets, |at| {
+        relationship(&format!("s{at}"), "worksheet", &format!("sheets/{at}.xml"))
+    });
+    add(
+        "xl/_rels/workbook.xml.rels",
+        &all(of_sheets + &relationship("t", "sharedStrings", "texts.xml")),
+    );
+    let names = many(sheets, |at| format!("<sheet name='S{at}' r:id='s{at}'/>"));
+    add("xl/workbook.xml", &format!("<workbook><sheets>{names}</sheets></workbook>"));
+    add("xl/texts.xml", &format!("<sst>{texts}</sst>"));
+    let sheet = format!("<worksheet><sheetData>{rows}</sheetData></worksheet>");
+    (0..sheets).for_each(|at| add(&format!("xl/sheets/{at}.xml"), &sheet));
+    zip.finish().unwrap().into_inner()
+}
+
+fn member(text: &str) -> Vec<u8> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(text.as_bytes()).unwrap();
+    gzip.finish().unwrap()
+}
