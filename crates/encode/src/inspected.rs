@@ -132,7 +132,10 @@ impl Inspected {
     ) -> Result<Inspected, Error> {
         let is_json = options.input.dialect.json.is_some();
         let pointers = options.input.written.pointers(is_json)?;
-        let header = fields::header(session, &options.input, source)?;
+        let mut header = fields::header(session, &options.input, source)?;
+        if is_json {
+            header = header.map(|names| json_keys::distinct(names, table));
+        }
         let header = header.map(|names| json_keys::with_pointers(names, &pointers, table));
         let mut fields = InputFields::new(session, table, options, header.as_deref())?;
         if is_json && options.input.columns.is_none() {

@@ -1,5 +1,7 @@
 //! Fields of JSON's records: which columns they go to, and what stands for one that a record lacks.
 
+use std::collections::HashSet;
+
 use job::options::{OnDuplicate, RowOptions};
 use schema::{Column, DefaultValue, Table};
 use sources::{ColumnKind, Key, MissingValue, Pointer};
@@ -45,6 +47,16 @@ fn missing<'t>(
     table.columns.iter().enumerate().filter(is_missing).collect()
 }
 
+/// The names of fields of which no two differ by case and by blanks at their ends alone, unless columns have both.
+pub(crate) fn distinct(names: Vec<String>, table: &Table) -> Vec<String> {
+    let plain = |name: &String| name.trim().to_ascii_lowercase();
+    let is_column =
+        |name: &String| table.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
+    let mut seen: HashSet<String> =
+        names.iter().filter(|name| is_column(name)).map(plain).collect();
+    names.into_iter().filter(|name| is_column(name) || seen.insert(plain(name))).collect()
+}
+
 /// The names of fields with those that have pointers; fields that pointers lead through are left out unless they are
 /// columns themselves.
 pub(crate) fn with_pointers(
@@ -79,7 +91,7 @@ pub(crate) fn keys(
         let pointer = pointers.iter().find(|(name, _)| has(name));
         Key {
             pointer: pointer.map(|(_, pointer)| pointer.clone()),
-            name: name.map(|name| name.trim().as_bytes().to_vec()).unwrap_or_default(),
+            name: name.map(|name| name.as_bytes().to_vec()).unwrap_or_default(),
             takes: column.map_or(ColumnKind::Nothing, |column| takes(&column.sql_type)),
             absent: column.map_or(MissingValue::Null, |column| absent(column, zone)),
         }

@@ -76,7 +76,7 @@ fn fields(json: Json, sample: &Sample, options: &SniffOptions) -> (Vec<Field>, u
         if !is_wanted(&name) {
             return;
         }
-        let at = *by_name.entry(name.to_ascii_lowercase()).or_insert_with(|| {
+        let at = *by_name.entry(name.trim().to_ascii_lowercase()).or_insert_with(|| {
             fields.push(Field { name: name.trim().to_owned(), ..Field::default() });
             fields.len() - 1
         });

@@ -48,6 +48,24 @@ fn fields_go_to_the_columns_of_their_names() {
         .refused(2, &["--header", "JSON", "--format text"]);
 }
 
+/// The value was left out without a word, or the field told to be no column.
+#[test]
+fn blanks_at_the_ends_of_names_are_no_part_of_them_unless_a_column_has_them() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file = desk.home.file("o.jsonl", "{\"id\": 1, \" g\": 5}\n{\"G \": 6, \"id\": 2}\n");
+    desk.load("made", &file, &["--create"]).done();
+    assert_eq!(desk.rows("SELECT id, g FROM made"), ["1|5", "2|6"]);
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, g INT)");
+    for more in [&[][..], &["--ignore-unknown-columns"]] {
+        desk.load("t", &file, &[&["--mode", "replace"], more].concat()).done();
+        assert_eq!(desk.rows("SELECT id, g FROM t"), ["1|5", "2|6"]);
+    }
+    desk.exec("CREATE TABLE both_names (id INT PRIMARY KEY, g INT, ` g` INT)");
+    let file = desk.home.file("b.jsonl", "{\"id\": 1, \"g\": 5, \" G\": 6}\n");
+    desk.load("both_names", &file, &[]).done();
+    assert_eq!(desk.rows("SELECT id, g, ` g` FROM both_names"), ["1|5|6"]);
+}
+
 /// Names of columns have no case, also beyond ASCII.
 #[test]
 fn a_column_of_an_option_takes_no_field() {

@@ -20,13 +20,18 @@ pub(super) struct Fields {
     names: Vec<Vec<u8>>,
     /// Keys with pointers, and the field that each begins in.
     pointers: Vec<(usize, usize)>,
-    /// Numbers by name, also by names in small letters.
+    /// Numbers by name, also by names in small letters, and without blanks at their ends.
     by_name: HashMap<Vec<u8>, usize>,
     /// The number of the field that was found at this place of the record before.
     order: Vec<usize>,
     /// The value of each key, then of fields that only pointers want; of the last record that was read.
     pub(super) found: Vec<Option<FieldPlace>>,
     scratch: Vec<u8>,
+}
+
+/// A name without the blanks at its ends, which names in headers lose too.
+fn trimmed(name: &[u8]) -> &[u8] {
+    std::str::from_utf8(name).map_or(name, |name| name.trim().as_bytes())
 }
 
 /// In place of a number: a field that is left out.
@@ -44,6 +49,9 @@ impl Fields {
         }
         for (number, key) in plain() {
             by_name.insert(key.name.clone(), number);
+        }
+        for (number, key) in plain() {
+            by_name.entry(trimmed(&key.name).to_ascii_lowercase()).or_insert(number);
         }
         let mut names: Vec<Vec<u8>> = keys.iter().map(|key| key.name.clone()).collect();
         let mut pointers = Vec::new();
@@ -136,7 +144,8 @@ impl Fields {
         let mut number = self.by_name.get(&self.scratch).copied();
         if number.is_none() {
             self.scratch.make_ascii_lowercase();
-            number = self.by_name.get(&self.scratch).copied();
+            let plain = self.by_name.get(&self.scratch);
+            number = plain.or_else(|| self.by_name.get(trimmed(&self.scratch))).copied();
         }
         let number = match number {
             Some(LATE) => return Err(Fault::Late(plain(name, is_escaped))),
