@@ -185,6 +185,27 @@ fn a_folder_that_is_replayed_twice_adds_no_rows_twice() {
     }
 }
 
+/// Such a table was left out without a word.
+#[test]
+fn a_definition_that_mydumper_could_not_write_is_told() {
+    let Some(mut yard) = Yard::new(&["unwritten"]) else { return };
+    let database = yard.databases[0].clone();
+    let folder = yard.home.path().join("unwritten");
+    fs::create_dir(&folder).unwrap();
+    for (name, text) in [
+        ("metadata", "# Started dump at: 2026-01-01\n# Finished dump at: 2026-01-01\n"),
+        ("d-schema-create.sql", "CREATE DATABASE IF NOT EXISTS `d`;\n"),
+        ("d.t-schema.sql", "/*!40101 SET NAMES binary*/;\nCREATE TABLE `t` (`a` int);\n"),
+        ("d.u-schema.sql", "/*!40101 SET NAMES binary*/;\n"),
+    ] {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    let outcome = run(&mut yard.replay(&folder, &["--into", &database]));
+    assert_eq!(outcome.code(), 3, "{outcome:?}");
+    assert!(outcome.out.contains("d.u-schema.sql has no CREATE TABLE"), "{outcome:?}");
+    assert!(!outcome.out.contains("d.t-schema.sql"), "{outcome:?}");
+}
+
 /// Rows that `--insert-ignore` or `--replace` of mydumper left to the server were taken for a lost file.
 #[test]
 fn rows_that_share_keys_are_no_lost_file_of_mydumper() {
