@@ -5,7 +5,7 @@ use job::error::Error;
 use job::options::Written;
 use schema::{Column, Table};
 use sources::Formats;
-use values::format::Format;
+use written::Format;
 use values::{Charset, Family, SqlType};
 
 use crate::fields::InputFields;

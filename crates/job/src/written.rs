@@ -5,7 +5,7 @@ use sources::Pointer;
 
 use crate::error::Error;
 
-/// The form of an input's values. Formats are those of `values::format`.
+/// The form of an input's values. Formats are those of crate `written`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Columns, each with its format or its JSON pointer.

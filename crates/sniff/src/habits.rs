@@ -1,6 +1,6 @@
 //! Ways in which people write values, where all values of a column are written so.
 
-use values::format::{Format, Meaning};
+use written::{Format, Meaning};
 
 use super::kind::Forms;
 

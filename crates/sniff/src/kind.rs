@@ -1,6 +1,6 @@
 //! The types that one value can have, by its text.
 
-use values::format::{decimal_digits, is_exponential};
+use written::{decimal_digits, is_exponential};
 
 /// Forms of values; a value may have several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

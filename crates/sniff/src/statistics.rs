@@ -1,6 +1,6 @@
 //! Statistics of each column, and the type that holds its values.
 
-use values::format::is_exact_double;
+use written::is_exact_double;
 
 use super::habits::{Habit, HabitFormat, Habits};
 use super::kind::{self, Forms};

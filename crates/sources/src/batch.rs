@@ -27,7 +27,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use values::Value;
-use values::format::Format;
+use written::Format;
 
 use crate::chunk::Chunk;
 pub use even::{EvenRows, Places};

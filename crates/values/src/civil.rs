@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Microseconds of a day.
-pub(crate) const MICROS_OF_DAY: i64 = 86_400_000_000;
+pub const MICROS_OF_DAY: i64 = 86_400_000_000;
 
 /// Days from 0000-03-01 to 1970-01-01.
 const DAYS_TO_1970: i64 = 719_468;
@@ -14,7 +14,7 @@ const DAYS_OF_ERA: i64 = 146_097;
 
 /// Days from 1970-01-01 in the Gregorian calendar; years 1 and later.
 #[inline(always)]
-pub(crate) fn days_since_1970(year: u32, month: u32, day: u32) -> i64 {
+pub fn days_since_1970(year: u32, month: u32, day: u32) -> i64 {
     // Years begin in March, so that the leap day is the last of its year.
     let year = i64::from(year) - i64::from(month <= 2);
     let month = i64::from((month + 9) % 12);
@@ -24,7 +24,7 @@ pub(crate) fn days_since_1970(year: u32, month: u32, day: u32) -> i64 {
 
 /// Year, month and day of a day that is so many after 1970-01-01.
 #[inline]
-pub(crate) fn date(days: i64) -> (i64, u32, u32) {
+pub fn date(days: i64) -> (i64, u32, u32) {
     let days = days + DAYS_TO_1970;
     if let Ok(days) = u32::try_from(days)
         && days < DAYS_MAX

@@ -15,9 +15,9 @@ use crate::reason::Reason;
 use crate::shape_kind::ShapeKind;
 
 /// The byte order of all numbers: the lowest byte first.
-pub(crate) const BYTE_ORDER: u8 = 1;
+pub const BYTE_ORDER: u8 = 1;
 /// Bytes of a position: two numbers.
-pub(crate) const POSITION_BYTES: usize = 16;
+pub const POSITION_BYTES: usize = 16;
 /// Positions of the shortest line, and of the shortest ring of a polygon.
 const LINE_POSITIONS_MIN: u32 = 2;
 const RING_POSITIONS_MIN: u32 = 4;

@@ -2,9 +2,10 @@
 
 #![forbid(unsafe_code)]
 
+mod base64;
 mod bit;
 pub mod charset;
-mod civil;
+pub mod civil;
 mod clock_text;
 pub mod collation;
 mod convert;
@@ -16,8 +17,7 @@ mod document;
 mod enumeration;
 mod error;
 mod float;
-pub mod format;
-mod geometry;
+pub mod geometry;
 pub mod habits;
 mod inet;
 mod integer;
@@ -42,6 +42,7 @@ mod vector;
 mod year;
 mod zone;
 
+pub use base64::push_base64;
 pub use collation::{Collation, CollationData};
 pub use convert::{ConvertOptions, Converter};
 pub use error::Error;

@@ -188,7 +188,7 @@ fn a_folder_that_is_replayed_twice_adds_no_rows_twice() {
 /// Such a table was left out without a word.
 #[test]
 fn a_definition_that_mydumper_could_not_write_is_told() {
-    let Some(mut yard) = Yard::new(&["unwritten"]) else { return };
+    let Some(yard) = Yard::new(&["unwritten"]) else { return };
     let database = yard.databases[0].clone();
     let folder = yard.home.path().join("unwritten");
     fs::create_dir(&folder).unwrap();

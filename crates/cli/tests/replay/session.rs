@@ -106,10 +106,13 @@ fn a_rollback_takes_rows_back() {
     let outcome = replay(&yard, &text, &[]);
     assert_eq!(outcome.code(), 0, "{outcome:?}");
     assert_eq!(value(&mut yard, "SELECT COUNT(*) FROM t"), "1");
-    let text = format!("{make}BEGIN;\nINSERT INTO t VALUES (2);\nROLLBACK;\n");
-    let outcome = replay(&yard, &text, &[]);
-    assert_eq!(outcome.code(), 0, "{outcome:?}");
-    assert_eq!(value(&mut yard, "SELECT COUNT(*) FROM t"), "0");
+    // BEGIN has unlocked tables already, so that UNLOCK TABLES commits nothing.
+    for (lock, unlock) in [("", ""), ("LOCK TABLES t WRITE;\n", "UNLOCK TABLES;\n")] {
+        let text = format!("{make}{lock}BEGIN;\nINSERT INTO t VALUES (2);\n{unlock}ROLLBACK;\n");
+        let outcome = replay(&yard, &text, &[]);
+        assert_eq!(outcome.code(), 0, "{outcome:?}");
+        assert_eq!(value(&mut yard, "SELECT COUNT(*) FROM t"), "0", "{lock}");
+    }
 }
 
 /// A CREATE that runs as it stands, as its foreign key is checked, and a table that gets another's

@@ -46,7 +46,7 @@ pub(super) fn with_srid(cells: Cells, srid: u32) -> CheckedCells {
 
 /// Takes a shape off the input, inside of a shape of some kind. None if it is none in two dimensions.
 ///
-/// Shapes are those that have a text: `values::format::wkt`.
+/// Shapes are those that have a text: `written::wkt`.
 fn shape(input: &mut &[u8], out: &mut Vec<u8>, parent: Option<u32>) -> Option<()> {
     let is_little = match take::<1>(input)? {
         [0] => false,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use sources::batch::TypedColumn;
 use sources::{EvenRows, Places, Row, Rows};
 
-use values::format::Format;
+use written::Format;
 
 use super::BLOCK_ROWS;
 use crate::binding::Binding;

@@ -121,7 +121,8 @@ impl Conductor<'_, '_> {
                 }
                 self.commit_by(|conductor| conductor.exec(statement))?;
                 self.committed()?;
-                self.transaction.is_begun = true;
+                // The server unlocks tables then.
+                (self.transaction.is_begun, self.transaction.is_locked) = (true, false);
                 Ok(())
             }
             Bound::Commit => {

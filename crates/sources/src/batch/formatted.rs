@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use values::format::Format;
+use written::Format;
 use values::{Reason, Value};
 
 use super::{EvenRows, Row, Rows, TextRow, TextRows};

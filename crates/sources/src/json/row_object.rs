@@ -1,6 +1,6 @@
 //! Typed rows as objects of JSON, which a load of JSON Lines reads as the same values.
 
-use values::format::push_base64;
+use values::push_base64;
 use values::{Family, SqlType, Value, Zone};
 
 use super::is_json;

@@ -19,8 +19,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates from the bottom: each may use those above it in this list, and no other.
-const LAYERS: [&str; 36] = [
-    "locks", "face", "disk", "simd", "values", "schema", "sql", "sources", "columnar", "remote",
+const LAYERS: [&str; 37] = [
+    "locks", "face", "disk", "simd", "values", "written", "schema", "sql", "sources", "columnar", "remote",
     "sort", "innodb", "inspect", "server", "catalog", "sandbox", "targets", "tune", "job",
     "terminal", "ssh", "encode", "check", "direct", "send", "sniff", "load", "prove", "export",
     "spider", "replay", "inrush", "bench", "adbc", "cli", "fuzz",

@@ -7,7 +7,7 @@
 use std::io::Write;
 
 use super::number::DecimalForm;
-use crate::format::push_base64;
+use crate::base64::push_base64;
 
 /// Arrays and objects in each other at most.
 const DEPTH_MAX: usize = 100;

@@ -1,6 +1,6 @@
 //! Formats that the server has a function for, against that function.
 
-use values::format::{Format, Meaning};
+use written::{Format, Meaning};
 
 use crate::random::Random;
 use crate::seed;

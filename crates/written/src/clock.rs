@@ -1,7 +1,7 @@
 //! Dates and times that were read part by part.
 
 use super::Meaning;
-use crate::civil::{MICROS_OF_DAY, date, days_since_1970};
+use values::civil::{MICROS_OF_DAY, date, days_since_1970};
 
 /// Digits of a fraction that a moment has.
 const FRACTION_DIGITS: usize = 6;

@@ -4,7 +4,7 @@
 //! AM or PM for half past midnight. Such texts and patterns are refused here.
 
 use super::clock::{Parts, take_digits, take_number};
-use crate::civil::{date, days_since_1970};
+use values::civil::{date, days_since_1970};
 
 const MONTHS: [&[u8]; 12] = [
     b"January",

@@ -4,6 +4,8 @@
 //! it is not in it. Nothing is guessed: `1.23` is no number with a decimal comma, since of three
 //! digits to a group two are missing. An empty text is left to the column.
 
+#![forbid(unsafe_code)]
+
 mod binary;
 mod clock;
 mod exact;
@@ -11,16 +13,15 @@ mod number;
 mod pattern;
 mod wkt;
 
-pub use self::binary::push_base64;
 use self::exact::ExactRule;
 pub use self::exact::{decimal_digits, is_exact_double, is_exponential};
 use self::number::Number;
 use self::pattern::Pattern;
 use self::wkt::Shapes;
-use crate::charset::Charset;
-use crate::reason::Reason;
-use crate::sql_type::{Family, SqlType};
-use crate::value::Value;
+use values::charset::Charset;
+use values::Reason;
+use values::sql_type::{Family, SqlType};
+use values::Value;
 
 /// Words of formats that are not patterns.
 const WORDS: &str =

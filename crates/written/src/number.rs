@@ -1,6 +1,6 @@
 //! Numbers with other marks than a decimal point.
 
-use crate::charset::Charset;
+use values::charset::Charset;
 
 /// Marks between groups of three digits that are neither point nor comma: a blank, apostrophes, a thin blank
 /// and those that break no line.

@@ -2,7 +2,7 @@
 //!
 //! Codes such as `007` and `1E5` are no numbers here, because a number does not show them again.
 
-use crate::sql_type::SqlType;
+use values::sql_type::SqlType;
 
 /// Significant digits that a DOUBLE keeps of any number, those that programs write of one, and those of a FLOAT.
 const DIGITS_KEPT: usize = 15;

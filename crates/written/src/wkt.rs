@@ -14,9 +14,9 @@
 //!
 //! Source: MariaDB 10.11, sql/spatial.cc, `create_from_wkt` and `init_from_wkt`.
 
-use crate::geometry::{BYTE_ORDER, POSITION_BYTES};
-use crate::shape_kind::ShapeKind as Kind;
-use crate::sql_type::SqlType;
+use values::geometry::{BYTE_ORDER, POSITION_BYTES};
+use values::ShapeKind as Kind;
+use values::sql_type::SqlType;
 
 /// The shapes that a column holds. The server judges those that a GEOMETRYCOLLECTION of MySQL takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -65,22 +65,11 @@ pub(super) fn read_base64(text: &[u8], out: &mut Vec<u8>) -> bool {
     is_rest_whole && (padding == 0 || is_padded)
 }
 
-/// Appends bytes in base64, of the standard alphabet with padding.
-pub fn push_base64(bytes: &[u8], out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for chunk in bytes.chunks(GROUP - 1) {
-        let byte = |place: usize| u32::from(chunk.get(place).copied().unwrap_or_default());
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..GROUP {
-            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
-            out.push(if place <= chunk.len() { digit } else { b'=' });
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use values::push_base64;
 
     use super::*;
 
