@@ -1,21 +1,19 @@
 //! Where a row of the input is, small enough to travel in every entry of a sort.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use encode::mapped::{LineAt, LinePlace};
 use job::position::{Position, PositionCursor};
-use sources::Chunk;
+use sources::{Chunk, PartPlace};
 use values::decode::big_endian;
-
-/// In [`Place::offset`], says that a row is no text, and that its number is there in place of a byte.
-const NUMBERED: u64 = 1 << 63;
 
 /// Where a row begins. Ascends in input order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     /// Index into the input's files.
     pub(crate) file: u32,
-    /// Byte of the file; of a row that is no text its number, with [`NUMBERED`].
+    /// As [`PositionCursor::place`] has it.
     pub(crate) offset: u64,
     /// Line of the file, from 1.
     pub(crate) line: u64,
@@ -46,7 +44,7 @@ impl Place {
     /// The same by the names of files.
     pub(crate) fn position(&self, files: &[PathBuf]) -> Position {
         let file = files.get(self.file as usize).cloned().unwrap_or_default();
-        let is_text = self.offset & NUMBERED == 0;
+        let is_text = self.offset & PositionCursor::NUMBERED == 0;
         let offset = is_text.then_some(self.offset);
         Position { file, line: self.line, offset, part: None }
     }
@@ -68,22 +66,25 @@ impl<'a> Here<'a> {
     /// Where it begins.
     #[inline]
     pub(crate) fn place(&mut self) -> Place {
-        let (line, offset) = self.cursor.advance(self.chunk, self.start);
-        let is_text = self.chunk.first_record.is_none();
-        let offset = if is_text { offset } else { NUMBERED | line };
-        Place { file: self.chunk.file, offset, line }
+        let offset = self.cursor.place(self.chunk, self.start);
+        Place { file: self.chunk.file, offset, line: self.cursor.line(self.chunk) }
     }
 
     /// The same without the number of the line.
     #[inline]
     pub(crate) fn line_place(&mut self) -> LinePlace {
-        (self.chunk.file, self.cursor.advance_bytes(self.chunk, self.start))
+        (self.chunk.file, self.cursor.place(self.chunk, self.start))
     }
 
     /// The same of a line of so many bytes.
     pub(crate) fn line_at(&mut self, bytes: u32) -> LineAt {
         let Place { file, offset, line } = self.place();
         LineAt { file, offset, line, bytes }
+    }
+
+    /// The part of the file that the row is in, if files have such.
+    pub(crate) fn part(&self) -> Option<Arc<PartPlace>> {
+        self.chunk.part.clone()
     }
 
     /// The same as people are told. Counts from the start of the chunk: for few.

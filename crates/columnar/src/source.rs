@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use arrow_schema::{FieldRef, SchemaRef};
+use arrow_schema::{Field, FieldRef, SchemaRef};
 use sources::batch::{Cells, LineForm, TypedColumn};
 use sources::json::{FieldValues, ObjectForm};
 use sources::{
-    Batch, Chunk, Error, FoundInput, InputFacts, InputFile, KeptPipes, ReadAs, Reader, Result,
-    Source, Start, remote,
+    Batch, Chunk, ColumnKind, Error, FoundInput, InputFacts, InputFile, KeptPipes, Key, LineFields,
+    MissingValue, ReadAs, Reader, Result, Source, Start, remote,
 };
 use values::SqlType;
 
@@ -28,6 +28,9 @@ const ROOM_SHARE: u64 = 8;
 /// Memory for ranges that are on their way, as a part of what there may be, and at most.
 const AHEAD_SHARE: u64 = 4;
 const AHEAD_BYTES_MAX: u64 = 128 << 20;
+
+/// Room that rows take as lines: their texts, values for columns, and the typed rows themselves.
+const LINE_COPIES: u64 = 3;
 
 /// The uses of a file's columns.
 #[derive(Debug, Default)]
@@ -62,14 +65,41 @@ impl Projection {
                 projection.fields.push(None);
                 continue;
             };
-            fit::check(&fields[at], sql_type).map_err(|problem| {
-                shared.error(0, format!(", column `{}`", fields[at].name()), problem)
-            })?;
+            check_fit(shared, &fields[at], sql_type)?;
             projection.fields.push(Some((projection.columns.len(), Some(sql_type.clone()))));
             projection.columns.push(at);
         }
         Ok(projection)
     }
+
+    /// The texts of fields of lines, and behind them the values for columns.
+    fn of_lines(shared: &Shared, lines: &LineFields) -> Result<Projection> {
+        let schema = shared.schema()?;
+        if schema.fields().len() != lines.names.len() {
+            let (has, named) = (schema.fields().len(), lines.names.len());
+            let problem = format!("it has {has} columns, and {named} are named");
+            return Err(shared.error(0, String::new(), problem));
+        }
+        let mut is_read = lines.has_text.clone();
+        for value in &lines.values {
+            check_fit(shared, &schema.fields()[value.field], &value.sql_type)?;
+            is_read[value.field] = true;
+        }
+        let columns: Vec<usize> = (0..is_read.len()).filter(|at| is_read[*at]).collect();
+        let place = |field: usize| columns.binary_search(&field).ok();
+        let texts = lines.has_text.iter().enumerate();
+        let texts = texts.map(|(at, has_text)| Some((place(at).filter(|_| *has_text)?, None)));
+        let values = lines.values.iter();
+        let values = values.map(|it| Some((place(it.field)?, Some(it.sql_type.clone()))));
+        let fields = texts.chain(values).collect();
+        Ok(Projection { columns, fields })
+    }
+}
+
+/// Refuses a column of a table that cannot take the values of a field.
+fn check_fit(shared: &Shared, field: &FieldRef, sql_type: &SqlType) -> Result<()> {
+    fit::check(field, sql_type)
+        .map_err(|problem| shared.error(0, format!(", column `{}`", field.name()), problem))
 }
 
 /// Files of typed columns, one after the other.
@@ -145,6 +175,7 @@ impl ColumnarSource {
         let room = needed.clamp(memory_bytes / ROOM_SHARE, memory_bytes);
         let facts = InputFacts {
             has_header: true,
+            makes_lines: true,
             notes,
             held_bytes: room + ahead,
             ..InputFacts::new(inputs, words(kind, &options))
@@ -236,32 +267,68 @@ impl ColumnarSource {
         Ok(None)
     }
 
-    /// Fields of moments that go to a DATETIME.
-    fn utc_fields(&self, columns: &[Option<SqlType>]) -> Result<Vec<usize>> {
-        if columns.is_empty() {
+    /// Fields of moments that go to a DATETIME; of lines, values of moments for one.
+    fn utc_fields(&self, read_as: &ReadAs) -> Result<Vec<usize>> {
+        if read_as.columns.is_empty() && read_as.lines.is_none() {
             return Ok(Vec::new());
         }
         let schema = self.shared.schema()?;
-        let is_utc = |(field, column): (&FieldRef, &Option<SqlType>)| {
+        let is_utc = |field: &FieldRef, column: Option<&SqlType>| {
             let is_datetime = matches!(column, Some(SqlType::DateTime { .. }));
             is_datetime && class(field) == Ok(Class::Moment)
         };
-        let fields = schema.fields().iter().zip(columns).map(is_utc).enumerate();
-        Ok(fields.filter_map(|(at, is_utc)| is_utc.then_some(at)).collect())
+        let is_utc: Vec<bool> = match &read_as.lines {
+            Some(lines) => {
+                let field = |field: usize| &schema.fields()[field];
+                let values = lines.values.iter();
+                values.map(|it| is_utc(field(it.field), Some(&it.sql_type))).collect()
+            }
+            None => {
+                let fields = schema.fields().iter().zip(&read_as.columns);
+                fields.map(|(field, column)| is_utc(field, column.as_ref())).collect()
+            }
+        };
+        Ok((0..is_utc.len()).filter(|at| is_utc[*at]).collect())
+    }
+
+    /// The form of lines as objects of the fields that are read, each once.
+    fn line_form(&self, lines: &LineFields, read_as: &ReadAs) -> Result<ObjectForm> {
+        let schema = self.shared.schema()?;
+        let texts = lines.has_text.iter().enumerate().map(|(field, has_text)| {
+            // Only the kinds of values differ here.
+            let sql_type = match fit::is_bytes(schema.field(field)) {
+                true => SqlType::VarBinary { bytes: 0 },
+                false => SqlType::Integer { bytes: 8, unsigned: false },
+            };
+            (field, has_text.then_some(sql_type), ColumnKind::Values)
+        });
+        let values = lines.values.iter().enumerate().map(|(at, value)| {
+            let is_again = lines.has_text[value.field]
+                || lines.values[..at].iter().any(|before| before.field == value.field);
+            (value.field, (!is_again).then(|| value.sql_type.clone()), value.takes)
+        });
+        let (mut keys, mut columns, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
+        for (field, sql_type, takes) in texts.chain(values) {
+            let name = lines.names[field].clone().into_bytes();
+            keys.push(Key { name, pointer: None, takes, absent: MissingValue::Null });
+            columns.push(sql_type);
+            kinds.push(field_values(schema.field(field)));
+        }
+        Ok(ObjectForm::new(&keys, &columns, &read_as.time_zone, |at| kinds[at]))
     }
 
     /// The form of rows as objects, where names and columns of fields are known.
     fn form(&self, read_as: &ReadAs) -> Result<Option<ObjectForm>> {
         let ReadAs { keys, columns, time_zone, .. } = read_as;
+        if let Some(lines) = &read_as.lines {
+            return self.line_form(lines, read_as).map(Some);
+        }
         if keys.is_empty() || keys.len() != columns.len() {
             return Ok(None);
         }
         let schema = self.shared.schema()?;
-        let values = |at: usize| match schema.fields().get(at) {
-            Some(field) if fit::is_bytes(field) => FieldValues::Bytes,
-            Some(field) if class(field) == Ok(Class::Nested) => FieldValues::Documents,
-            _ => FieldValues::Others,
-        };
+        let values =
+            |at: usize| schema.fields().get(at).map_or(FieldValues::Others, |it| field_values(it));
         Ok(Some(ObjectForm::new(keys, columns, time_zone, values)))
     }
 
@@ -272,6 +339,9 @@ impl ColumnarSource {
             return Ok(false);
         };
         let mut bytes = self.facts.read_as.chunk_bytes as u64;
+        if self.facts.read_as.lines.is_some() {
+            bytes /= LINE_COPIES;
+        }
         let mut rows_max = (VALUES_MAX / (self.projection.columns.len() as u64).max(1)).max(1);
         let rows = (bytes / part.row_bytes.max(1)).min(rows_max).max(1).min(part.rows - self.row);
         chunk.ordinal = self.ordinal;
@@ -319,12 +389,15 @@ impl Source for ColumnarSource {
 
     fn begin(&mut self, read_as: ReadAs) -> Result<()> {
         read_as.check_no_formats()?;
-        if !read_as.columns.is_empty() {
+        if let Some(lines) = &read_as.lines {
+            self.projection = Arc::new(Projection::of_lines(&self.shared, lines)?);
+            self.shared.check_columns(&self.projection.columns)?;
+        } else if !read_as.columns.is_empty() {
             self.projection = Arc::new(Projection::new(&self.shared, &read_as.columns)?);
             self.shared.check_columns(&self.projection.columns)?;
         }
         self.form = self.form(&read_as)?.map(|form| Arc::new(form) as Arc<dyn LineForm>);
-        self.facts.utc_fields = self.utc_fields(&read_as.columns)?;
+        self.facts.utc_fields = self.utc_fields(&read_as)?;
         self.facts.begin(read_as);
         (self.file, self.part, self.row, self.rows_before) = (0, 0, 0, 0);
         (self.bytes_before, self.part_start, self.ordinal) = (0, 0, 0);
@@ -345,7 +418,8 @@ impl Source for ColumnarSource {
 
     fn reader(&self) -> Box<dyn Reader> {
         let (shared, projection) = (Arc::clone(&self.shared), Arc::clone(&self.projection));
-        Box::new(ColumnReader { shared, projection, form: self.form.clone() })
+        let line_width = self.facts.read_as.lines.as_ref().map(|lines| lines.names.len());
+        Box::new(ColumnReader { shared, projection, form: self.form.clone(), line_width })
     }
 
     fn start(&mut self) -> Result<Start> {
@@ -369,6 +443,8 @@ struct ColumnReader {
     shared: Arc<Shared>,
     projection: Arc<Projection>,
     form: Option<Arc<dyn LineForm>>,
+    /// Number of fields, if rows are read as lines.
+    line_width: Option<usize>,
 }
 
 impl ColumnReader {
@@ -431,7 +507,19 @@ impl Reader for ColumnReader {
         open.file.check_unchanged()?;
         batch.typed().replace(rows as usize, columns?);
         batch.typed().set_form(self.form.clone());
+        if let Some(width) = self.line_width {
+            batch.make_lines(width)?;
+        }
         Ok(())
+    }
+}
+
+/// The values of a field, as far as objects differ by them.
+fn field_values(field: &Field) -> FieldValues {
+    match class(field) {
+        _ if fit::is_bytes(field) => FieldValues::Bytes,
+        Ok(Class::Nested) => FieldValues::Documents,
+        _ => FieldValues::Others,
     }
 }
 

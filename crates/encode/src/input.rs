@@ -14,22 +14,22 @@ const COLUMNS_SHARE: u64 = 2;
 /// Everything that can be refused without a server.
 pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Error> {
     if let Some(kind) = options.input.kind()? {
-        return open_columns(options, kind);
+        let (memory, source) = open_columns(options, kind)?;
+        return Ok((memory, select(options, source)?));
     }
     let (memory, source) = open(options)?;
     if !options.allow_empty {
         source.check_rows()?;
     }
-    let source: Box<dyn Source> = match &options.input.selection {
-        None => Box::new(source),
-        Some(_) if options.input.dialect.json.is_some() => {
-            return Err(Error::Usage(
-                "rows of several tables are taken of delimited text, not of JSON".to_owned(),
-            ));
-        }
-        Some(selection) => selection.select(Box::new(source)).map_err(usage)?,
-    };
-    Ok((memory, source))
+    Ok((memory, select(options, Box::new(source))?))
+}
+
+/// The rows of the table that the options are of.
+fn select(options: &LoadOptions, source: Box<dyn Source>) -> Result<Box<dyn Source>, Error> {
+    match &options.input.selection {
+        None => Ok(source),
+        Some(selection) => selection.select(source).map_err(usage),
+    }
 }
 
 /// Bytes of memory for reading the files of a load that has `memory_bytes_max` in all.

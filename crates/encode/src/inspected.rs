@@ -27,6 +27,10 @@ use crate::partition::Router;
 
 pub use crate::partition::{Collations, collation_of};
 
+/// The refusal of JSON pointers as formats in job files.
+const POINTERS_OF_LINES: &str = "a JSON pointer is no format in a job file: name it among the fields, columns = \
+     [\"/a/b\", ..] of [input], and use it as any field";
+
 /// Partitions that are built at most: each has a file that is open.
 const PARTITIONS_MAX: usize = 128;
 
@@ -132,13 +136,17 @@ impl Inspected {
     ) -> Result<Inspected, Error> {
         let is_json = options.input.dialect.json.is_some();
         let pointers = options.input.written.pointers(is_json)?;
+        let is_selected = options.input.selection.is_some();
+        if is_selected && !pointers.is_empty() {
+            return Err(Error::Usage(POINTERS_OF_LINES.to_owned()));
+        }
         let mut header = fields::header(session, &options.input, source)?;
         if is_json {
             header = header.map(|names| json_keys::distinct(names, table));
         }
         let header = header.map(|names| json_keys::with_pointers(names, &pointers, table));
         let mut fields = InputFields::new(session, table, options, header.as_deref())?;
-        if is_json && options.input.columns.is_none() {
+        if is_json && options.input.columns.is_none() && !is_selected {
             json_keys::add_columns(&mut fields, table, &options.rows);
         }
         if options.rows.rules == RowRules::Insert {
@@ -195,8 +203,8 @@ impl Inspected {
             let names = options.input.columns.clone().or(header).unwrap_or_default();
             let keys = json_keys::keys(&fields, &names, &pointers, &settled, &convert.time_zone);
             let late_names = match options.input.columns {
-                None => json_keys::late_names(&fields, table, &options.rows),
-                Some(_) => Vec::new(),
+                None if !is_selected => json_keys::late_names(&fields, table, &options.rows),
+                _ => Vec::new(),
             };
             let take = |read_as: &mut ReadAs| {
                 (read_as.keys, read_as.time_zone) = (keys.into(), convert.time_zone.clone());

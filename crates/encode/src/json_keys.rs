@@ -99,7 +99,8 @@ pub(crate) fn keys(
     fields.columns.iter().enumerate().map(key).collect()
 }
 
-fn takes(sql_type: &SqlType) -> ColumnKind {
+/// What a column of a type takes of a record.
+pub(crate) fn takes(sql_type: &SqlType) -> ColumnKind {
     match sql_type.family() {
         Family::Json(_) | Family::Document => ColumnKind::Json,
         Family::Bits => ColumnKind::Bits,

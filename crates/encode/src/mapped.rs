@@ -15,10 +15,12 @@
 //! | [`mapping`], `resolved` | the declared columns of a table, and their fields in a line |
 //! | `condition` | the lines of a table |
 //! | `line_values` | values made of fields |
+//! | `column_values` | values of fields, where lines are made of typed rows |
 //! | `key`, `key_table`, `gathering`, `known` | keys of lines; tables of keys; the entities of all lines; rows found by key |
 //! | `own`, `recent` | the line that stands for an entity; results of equal lines before it |
 //! | `picking`, `source` | the rows of a batch; the rows of one table as a source |
 
+mod column_values;
 mod condition;
 mod gathering;
 mod key;
@@ -38,6 +40,7 @@ use std::sync::Arc;
 use job::options::Select;
 use sources::Source;
 
+pub use column_values::ColumnValues;
 pub use condition::{Condition, Test, number, numeric_order};
 pub use gathering::{Entities, Gathering, LineAt, LinesSaid};
 pub use key::{GivenRow, KeyOf, Keyless, LineKeys, LineOrigin, LineRow, RowKeys};
@@ -47,7 +50,7 @@ pub use own::OwnLines;
 pub use recent::{Mark, Recent};
 pub use resolved::{Lines, When};
 
-/// A line: index of its file, and the byte of that at which it begins.
+/// A line: index of its file, and its place there ([`sources::PositionCursor::place`]).
 pub type LinePlace = (u32, u64);
 
 /// The rows of one table: its mapping, and what was found out about the lines before.
@@ -73,5 +76,9 @@ impl Select for Share {
 
     fn line_bytes(&self) -> Option<u64> {
         self.own.as_ref().map(|own| own.line_bytes())
+    }
+
+    fn has_names(&self, _: Option<&[String]>) -> bool {
+        self.mapping.fields.is_some()
     }
 }

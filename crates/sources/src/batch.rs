@@ -12,11 +12,12 @@
 //!
 //! In reading order: `text` the index of a text's fields, `even` many rows of it at once, `text_rows` both,
 //! `decode` what a field of delimited text means, `formatted` one that is written as people do, `picked` what
-//! a table gets of the lines, `typed` columns.
+//! a table gets of the lines, `typed` columns, `made` lines of those.
 
 pub(crate) mod decode;
 mod even;
 mod formatted;
+mod made;
 mod picked;
 pub(crate) mod text;
 mod text_rows;
@@ -30,6 +31,7 @@ use values::Value;
 use written::Format;
 
 use crate::chunk::Chunk;
+use crate::error::Result;
 pub use even::{EvenRows, Places};
 pub use formatted::{Formats, FormattedRow, FormattedRows};
 pub use picked::{PickShape, Picked, PickedField, PickedRow, PickedRows};
@@ -199,6 +201,9 @@ pub struct Batch {
     formats: Option<Arc<Formats>>,
     /// Which rows of the text there are, if not all as they are.
     picked: Option<Picked>,
+    /// Lines that were made of what is held, in place of it.
+    lines: TextIndex,
+    has_lines: bool,
 }
 
 #[derive(Debug)]
@@ -223,6 +228,8 @@ impl Batch {
     pub fn len(&self) -> usize {
         match (&self.held, &self.picked) {
             (Held::Text(_), Some(picked)) => picked.rows.len(),
+            (Held::Typed(_), Some(picked)) if self.has_lines => picked.rows.len(),
+            _ if self.has_lines => self.lines.len(),
             (Held::Text(index), None) => index.len(),
             (Held::Typed(columns), _) => columns.len(),
         }
@@ -235,11 +242,12 @@ impl Batch {
 
     /// True if rows are held as text: [`Row::raw`] is then the text that a reader reads.
     pub fn is_text(&self) -> bool {
-        matches!(self.held, Held::Text(_)) && self.picked.is_none()
+        matches!(self.held, Held::Text(_)) && self.picked.is_none() && !self.has_lines
     }
 
     /// To be filled with typed rows: columns as they were left, or none if there was text.
     pub fn typed(&mut self) -> &mut TypedColumns {
+        self.has_lines = false;
         if let Held::Text(_) = self.held {
             self.held = Held::Typed(TypedColumns::default());
         }
@@ -255,6 +263,7 @@ impl Batch {
             self.held = Held::default();
         }
         self.picked = None;
+        self.has_lines = false;
         match &mut self.held {
             Held::Text(index) => index,
             Held::Typed(_) => unreachable!("it was made one of text"),
@@ -277,9 +286,36 @@ impl Batch {
         self.picked = Some(picked);
     }
 
+    /// Makes lines of typed rows, of which the first `width` columns are fields with texts and the others values.
+    ///
+    /// Errors: texts that are too long for one chunk.
+    pub fn make_lines(&mut self, width: usize) -> Result<()> {
+        if let Held::Typed(columns) = &mut self.held {
+            self.lines.make_typed(columns, width)?;
+            self.has_lines = true;
+        }
+        Ok(())
+    }
+
+    /// The same of the records of JSON that are held, in a chunk of which it is told if they are lines. Takes their
+    /// values, and gives columns to be filled again.
+    pub(crate) fn make_record_lines(
+        &mut self,
+        picked: &mut Picked,
+        chunk: (&[u8], bool),
+        width: usize,
+    ) -> Result<()> {
+        if let Held::Text(records) = &self.held {
+            self.lines.make_records(picked, records, chunk, width)?;
+            self.has_lines = true;
+        }
+        Ok(())
+    }
+
     /// The rows of the text, if they are held as one. `chunk` is what they were read from.
     pub fn text_rows<'a>(&'a self, chunk: &'a Chunk) -> Option<TextRows<'a>> {
         match &self.held {
+            _ if self.has_lines => Some(self.lines.rows(&chunk.bytes)),
             Held::Text(index) => Some(index.rows(&chunk.bytes)),
             Held::Typed(_) => None,
         }
@@ -288,6 +324,13 @@ impl Batch {
     /// Gives the rows to `visitor`. `chunk` is what they were read from.
     #[inline]
     pub fn visit<V: Visit>(&self, chunk: &Chunk, visitor: V) -> V::Output {
+        if let Some(rows) = Some(&self.lines).filter(|_| self.has_lines) {
+            let rows = rows.rows(&chunk.bytes);
+            return match &self.picked {
+                Some(picked) => visitor.rows(PickedRows::new(rows, picked)),
+                None => visitor.rows(rows),
+            };
+        }
         if let (Held::Text(index), Some(picked)) = (&self.held, &self.picked) {
             return visitor.rows(PickedRows::new(index.rows(&chunk.bytes), picked));
         }

@@ -183,6 +183,14 @@ pub enum Error {
         /// Fields that are named.
         expected: usize,
     },
+    /// A record that holds rows of several tables, and no fields that are known.
+    #[error("{at}: {problem}")]
+    Record {
+        /// Where it is.
+        at: Position,
+        /// Why they are not.
+        problem: String,
+    },
     /// Somebody asked for the end.
     #[error("reading {} was stopped", path.display())]
     Stopped {
@@ -244,6 +252,7 @@ impl Error {
             | Error::RecordTooLong { at, .. }
             | Error::Encoding { at, .. }
             | Error::FieldCount { at, .. }
+            | Error::Record { at, .. }
             | Error::Unplaced { at, .. }
             | Error::Sql { at, .. } => Some(at),
             _ => None,

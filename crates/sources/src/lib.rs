@@ -44,7 +44,7 @@
 //! # }
 //! ```
 //!
-//! In reading order: `error`, `chunk`, `field`, `key` and [`batch`] what travels, `source` the seam that kinds of
+//! In reading order: `error`, `chunk`, `field`, `key`, `line_fields` and [`batch`] what travels, `source` the seam that kinds of
 //! input fit in. Then `bytes` where they come from: files, pipes, archives, character sets, by the names in
 //! [`charset`]; [`delimited`] CSV and its kin; [`json`]; [`dump`] the rows of INSERTs.
 #![forbid(unsafe_code)]
@@ -54,6 +54,7 @@ mod error;
 mod chunk;
 mod field;
 mod key;
+mod line_fields;
 mod position;
 mod position_cursor;
 mod preset;
@@ -90,6 +91,7 @@ pub use delimited::{Dialect, FileSource, SourceOptions};
 pub use error::{Error, Result};
 pub use field::{FieldKind, Layout};
 pub use key::{ColumnKind, Key, MissingValue, Pointer};
+pub use line_fields::{LineFields, LineValue};
 pub use position::{PartPlace, Position};
 pub use position_cursor::PositionCursor;
 pub use preset::{COMPRESSED, Preset};

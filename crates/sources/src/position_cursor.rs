@@ -40,6 +40,9 @@ pub struct PositionCursor {
 }
 
 impl PositionCursor {
+    /// In a place, says that rows are numbered.
+    pub const NUMBERED: u64 = 1 << 63;
+
     /// At the start of `chunk`.
     pub fn of(chunk: &Chunk) -> PositionCursor {
         PositionCursor {
@@ -68,6 +71,24 @@ impl PositionCursor {
         self.offset += chunk.file_bytes_between(self.at, at);
         self.at = at;
         self.offset
+    }
+
+    /// The place of the row at `at` in its file, as [`PositionCursor::advance`]: its byte, or its number with
+    /// [`PositionCursor::NUMBERED`] where rows are numbered. Ascends.
+    #[inline]
+    pub fn place(&mut self, chunk: &Chunk, at: usize) -> u64 {
+        match chunk.first_record {
+            None => self.advance_bytes(chunk, at),
+            Some(first) => {
+                self.at = at;
+                PositionCursor::numbered(first + at as u64 + 1)
+            }
+        }
+    }
+
+    /// The place of the row of a number, from 1.
+    pub fn numbered(number: u64) -> u64 {
+        PositionCursor::NUMBERED | number
     }
 
     /// Counts on from the record that `at` is in.

@@ -12,6 +12,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::field::{FieldKind, Layout};
 use crate::key::Key;
+use crate::line_fields::LineFields;
 
 /// One input as it was found before reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,9 +74,12 @@ pub struct InputFacts {
     pub row_end: Vec<u8>,
     /// True if the input says the names of its columns.
     pub has_header: bool,
+    /// True if rows are no lines of a text: they can be read as lines by [`ReadAs::lines`].
+    pub makes_lines: bool,
     /// True if there are moments among the values, which columns get as clocks of the session's zone show them.
     pub has_moments: bool,
-    /// Fields of moments whose columns get them as clocks in UTC show them, by the types of [`ReadAs::columns`].
+    /// Fields of moments whose columns get them as clocks in UTC show them, by the types of [`ReadAs::columns`]; of
+    /// [`ReadAs::lines`], the numbers of such values.
     pub utc_fields: Vec<usize>,
     /// Notes about the inputs, a sentence each.
     pub notes: Vec<String>,
@@ -102,6 +106,7 @@ impl InputFacts {
             layout: Layout::Separated,
             row_end: b"\n".to_vec(),
             has_header: false,
+            makes_lines: false,
             has_moments: false,
             utc_fields: Vec::new(),
             notes: Vec::new(),
@@ -140,6 +145,8 @@ pub struct ReadAs {
     /// Names of fields that no record may have: columns that the first records lack, without a value for records
     /// that lack them.
     pub late_names: Arc<[Vec<u8>]>,
+    /// The fields of lines, and the values for columns, if typed rows and records are read as lines.
+    pub lines: Option<Arc<LineFields>>,
     /// How fields are written that are not as the server reads them.
     pub formats: Arc<Formats>,
     /// The session's zone, for moments in rows that are written down. Default UTC.
@@ -159,6 +166,7 @@ impl Default for ReadAs {
             columns: Vec::new(),
             keys: Arc::default(),
             late_names: Arc::default(),
+            lines: None,
             formats: Arc::default(),
             time_zone: Zone::UTC,
             chunk_bytes: 4 << 20,

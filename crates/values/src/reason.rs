@@ -65,6 +65,8 @@ pub enum Reason {
     NoDate,
     /// A formula in a cell whose value the file does not have.
     Unstored,
+    /// A field that a record lacks, where the column's DEFAULT is not one value for all rows.
+    NoDefault,
     /// A moment that the clocks of the session's time zone show twice, where it can only be told as they
     /// show it.
     ShownTwice,
@@ -130,6 +132,9 @@ impl fmt::Display for Reason {
             Reason::Unstored => f.write_str(
                 "is a formula whose value the file does not have; open the file in Excel and save it",
             ),
+            Reason::NoDefault => {
+                f.write_str("is missing, and the DEFAULT of the column is not one value")
+            }
             Reason::ShownTwice => write!(
                 f,
                 "occurs twice in the session's time zone (end of daylight saving); {} has no such \

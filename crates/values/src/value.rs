@@ -67,7 +67,7 @@ impl<'a> Value<'a> {
             _ => {}
         }
         out.clear();
-        self.write(out);
+        self.push_text(out);
         Some(out)
     }
 
@@ -90,7 +90,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
+    /// Appends its text; nothing of NULL.
+    pub fn push_text(&self, out: &mut Vec<u8>) {
         // Writing to memory does not fail.
         let _ = match *self {
             Value::Null => Ok(()),

@@ -60,6 +60,9 @@ pub(super) fn misfit(line: TextRow<'_>, expected: usize) -> Fault {
     if line.is_unclosed() {
         return of_line(FaultKind::Unclosed.to_string());
     }
+    if let Some(problem) = line.broken() {
+        return of_line(problem.to_owned());
+    }
     let seen = if line.is_blank() { 0 } else { line.field_count() };
     let fields = if seen == 1 { "field" } else { "fields" };
     let what = match seen {

@@ -62,7 +62,7 @@ impl<'a> Seat<'a> {
         let said_bytes_max = room / 4;
         let of_id = |(column, of): &'a (String, String)| Some((column.as_str(), keys.named(of)?));
         let mut seat = Seat {
-            row: LineRow::new(&table.mapping, lines, &table.formats)?,
+            row: LineRow::new(&table.mapping, lines, &table.formats, &table.values)?,
             judge: Judge::new(&table.rules),
             parts: parts(table, |wanted| keys.wanted(wanted)),
             ids: table.ids.iter().filter(|_| check.judges).filter_map(of_id).collect(),

@@ -8,7 +8,7 @@ use encode::fields::InputFields;
 use encode::formats;
 use encode::input;
 use encode::inspected::{Collations, Inspected};
-use encode::mapped::{From, GivenRow, KeyOf, Lookup, Mapping, RowKeys};
+use encode::mapped::{ColumnValues, From, GivenRow, KeyOf, Lookup, Mapping, RowKeys};
 use encode::rejects::Also;
 use face::option::DDL;
 use job::error::Error;
@@ -37,11 +37,13 @@ pub struct LineTable {
     row_key: Option<KeyOf>,
     /// Columns of the key as the table has them.
     pub key_columns: Vec<BoundColumn>,
-    convert: ConvertOptions,
+    pub(super) convert: ConvertOptions,
     pub(super) rules: Rules,
     /// Columns that get something by a lookup, and how it is judged.
     lookups: Vec<(Lookup, Rules)>,
     pub(super) formats: Arc<Formats>,
+    /// Values of its columns, where lines are made of typed rows.
+    pub(super) values: ColumnValues,
     /// Columns that must get the id of another row, and of which table.
     pub(super) ids: Vec<(String, String)>,
     /// True if it keeps the rows that it has.
@@ -72,6 +74,7 @@ impl LineTable {
         let inspected = Inspected::of_table(session, &table, facts, options, &mut *source)?;
         let charset = inspected.convert.file_charset;
         let formats = formats::formats(&options.input.written, &table, &inspected.fields, charset)?;
+        let values = ColumnValues::of(&source.facts().read_as);
         let mut rules = subject::rules(&table, &inspected)?;
         let lookups = of_lookups(&rules, mapping);
         let taken = taken(mapping);
@@ -81,7 +84,8 @@ impl LineTable {
         let (mut of_lines, mut of_rows) = (None, None);
         if !key.is_empty() {
             let convert = &inspected.convert;
-            let (lines, rows) = keys(session, &table, mapping, &key_columns, convert, &formats)?;
+            let of_fields = (&formats, &values);
+            let (lines, rows) = keys(session, &table, mapping, &key_columns, convert, of_fields)?;
             (of_lines, of_rows) = (Some(lines), Some(rows));
         }
         let ids = mapping.columns.iter().flatten().filter_map(|(column, from)| match from {
@@ -102,6 +106,7 @@ impl LineTable {
             rules,
             lookups,
             formats: Arc::new(formats),
+            values,
             keeps_rows: options.mode == Mode::Append,
             table,
         })
@@ -227,7 +232,7 @@ fn keys(
     mapping: &Arc<Mapping>,
     columns: &[BoundColumn],
     convert: &ConvertOptions,
-    formats: &Formats,
+    (formats, values): (&Formats, &ColumnValues),
 ) -> Result<(KeyOf, KeyOf), Error> {
     let collations = learned(session, columns)?;
     let names: Vec<String> = columns.iter().map(|bound| bound.column.name.clone()).collect();
@@ -238,7 +243,8 @@ fn keys(
     };
     let of_rows = columns.iter().map(of_row).collect::<Result<Vec<_>, Error>>()?;
     let key = |columns: &[BoundColumn]| {
-        let made = KeyOf::new(Arc::clone(mapping), &names, columns, &collations, formats.clone());
+        let mapping = Arc::clone(mapping);
+        let made = KeyOf::new(mapping, &names, columns, &collations, formats.clone(), values);
         made.ok_or_else(|| unordered(table, &names))
     };
     Ok((key(columns)?, key(&of_rows)?))
@@ -339,7 +345,10 @@ impl LookupColumns {
             ..Mapping::default()
         };
         let (mapping, formats) = (Arc::new(mapping), Formats::default());
-        let (key, row_key) = keys(session, &table, &mapping, &bound[..1], &like.convert, &formats)?;
+        let values = ColumnValues::of_type(&key_column.sql_type);
+        let of_fields = (&formats, &values);
+        let (key, row_key) =
+            keys(session, &table, &mapping, &bound[..1], &like.convert, of_fields)?;
         let base_or_view = table.base_or_view();
         Ok(LookupColumns { key, row_key, key_column, take, base_or_view })
     }

@@ -6,7 +6,7 @@ use encode::mapped::{LineAt, LineOrigin, LinePlace};
 use encode::reading::Sink;
 use encode::rejects::Reject;
 use job::error::Error;
-use job::position::PositionCursor;
+use job::position::{Position, PositionCursor};
 use job::stop::Stop;
 use sources::{Chunk, Row as _, Rows, TextRow, TextRows};
 
@@ -270,7 +270,8 @@ impl<'a> Worker<'a> {
 
     /// The line, refused for all of its faults.
     fn reject(&mut self, line: &mut Line<'_>) -> Reject {
-        let position = line.here.place().position(&self.shared.check.options.input.files);
+        let place = line.here.place().position(&self.shared.check.options.input.files);
+        let position = Position { part: line.here.part(), ..place };
         let mut faults = self.faults.drain().into_iter();
         let first = faults.next().unwrap_or_else(|| of_line(String::new()));
         fault::reject(position, first, faults, line.text().raw().into_owned())

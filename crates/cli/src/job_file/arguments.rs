@@ -14,7 +14,7 @@ use crate::args::{Cli, is_typed};
 
 /// Options of `load` that are no keys of `[input]`: what says which server is meant or what is printed, what
 /// a job file says otherwise, and what is of one table.
-const NO_KEYS: [&str; 40] = [
+const NO_KEYS: [&str; 38] = [
     "help",
     "help-all",
     "job",
@@ -52,8 +52,6 @@ const NO_KEYS: [&str; 40] = [
     "atomic",
     "ignore-unknown-columns",
     "by-position",
-    "missing-null",
-    "sheet",
     "via",
 ];
 

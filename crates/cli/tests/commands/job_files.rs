@@ -3,6 +3,7 @@
 mod cookbook;
 mod crashes;
 mod entities;
+mod formats;
 mod lines;
 mod methods;
 mod oracle;

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use schema::{Index, IndexColumn, IndexKind};
 use sources::{
-    Formats, PickShape, Picked, PickedField, PickedRow, PickedRows, Row, Rows, TextRows, Value,
+    Formats, LineFields, PickShape, Picked, PickedField, PickedRow, PickedRows, Row, Rows,
+    TextRows, Value,
 };
 
+use super::column_values::ColumnValues;
 use super::known::KnownValue;
 use super::line_values::{self, OfRow};
 use super::mapping::Mapping;
@@ -25,6 +27,8 @@ pub struct KeyOf {
     key: Vec<String>,
     plan: KeyPlan,
     formats: Arc<Formats>,
+    /// Values of its columns, where lines are made of typed rows.
+    values: ColumnValues,
 }
 
 impl KeyOf {
@@ -37,6 +41,7 @@ impl KeyOf {
         bound: &[BoundColumn],
         collations: &Collations,
         formats: Formats,
+        values: &ColumnValues,
     ) -> Option<KeyOf> {
         let column =
             |name: &String| IndexColumn { name: name.clone(), prefix: None, descending: false };
@@ -50,8 +55,15 @@ impl KeyOf {
         let bound: Vec<BoundColumn> = bound.iter().map(or_null).collect();
         let bound: Vec<&BoundColumn> = bound.iter().collect();
         let plan = KeyPlan::new(&[&index], &bound, collations, true).plain();
+        let columns = mapping.columns.as_ref();
+        let is_key = |at: usize| {
+            // Without columns it is not known here which fields a key has.
+            columns
+                .is_none_or(|columns| columns.get(at).is_some_and(|(name, _)| is_named(key, name)))
+        };
+        let values = values.of_key(is_key);
         let (key, formats) = (key.to_vec(), Arc::new(formats));
-        plan.has(0).then(|| KeyOf { mapping, key, plan, formats })
+        plan.has(0).then(|| KeyOf { mapping, key, plan, formats, values })
     }
 
     /// The fields that the key of a line depends on.
@@ -60,6 +72,20 @@ impl KeyOf {
     pub fn fields(&self, lines: &Lines) -> sources::Result<Vec<usize>> {
         lines.find_all(self.mapping.key_field_names(&self.key))
     }
+
+    /// Has all read that keys are made of.
+    ///
+    /// Errors: fields that lines do not have.
+    pub fn add_to(&self, read: &mut LineFields, lines: &Lines) -> sources::Result<()> {
+        read.add_texts(self.fields(lines)?);
+        self.values.add_to(read, &Resolved::new(&self.mapping, lines)?);
+        Ok(())
+    }
+}
+
+/// True if a name is one of some columns'.
+fn is_named(columns: &[String], name: &str) -> bool {
+    columns.iter().any(|column| column.eq_ignore_ascii_case(name))
 }
 
 /// A line may lack the entity, also where its column is NOT NULL or would get a number for NULL.
@@ -96,8 +122,12 @@ impl LineRow {
         mapping: &Mapping,
         lines: &Lines,
         formats: &Arc<Formats>,
+        values: &ColumnValues,
     ) -> sources::Result<LineRow> {
         let mut resolved = Resolved::new(mapping, lines)?;
+        if let Some(read) = lines.read() {
+            values.give(&read, &mut resolved);
+        }
         for field in &mut resolved.fields {
             if let PickedField::Made(made) = *field
                 && matches!(
@@ -182,7 +212,7 @@ impl LineKeys {
     /// Errors: fields that lines do not have.
     pub fn new(of: &KeyOf, lines: &Lines) -> sources::Result<LineKeys> {
         Ok(LineKeys {
-            row: LineRow::new(&of.mapping, lines, &of.formats)?,
+            row: LineRow::new(&of.mapping, lines, &of.formats, &of.values)?,
             reader: KeyReader::new(of.plan.clone()),
             key: Vec::new(),
         })

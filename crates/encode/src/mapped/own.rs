@@ -38,7 +38,8 @@ impl OwnLines {
     /// Leaves of a chunk these lines alone, with their places, so that others are not looked at. A chunk
     /// of which they are most stays as it is, and one whose bytes are not the file's.
     pub(super) fn leave_in(&self, chunk: &mut Chunk) -> Result<(), Moved> {
-        if chunk.unit != Unit::Byte || chunk.is_unclosed || !chunk.places.is_empty() {
+        let is_plain = chunk.unit == Unit::Byte && chunk.first_record.is_none();
+        if !is_plain || chunk.is_unclosed || !chunk.places.is_empty() {
             return Ok(());
         }
         let (start, end) = (chunk.offset, chunk.offset + chunk.bytes.len() as u64);
@@ -53,6 +54,10 @@ impl OwnLines {
         for (line, _) in own {
             let from = (line.offset - start) as usize;
             let span = from..from + line.bytes as usize;
+            // The last record of a chunk of JSON lacks the end of its line.
+            if span.end == chunk.bytes.len() + 1 && !chunk.bytes.ends_with(b"\n") {
+                chunk.bytes.push(b'\n');
+            }
             if span.end > chunk.bytes.len() || from < to {
                 return Err(Moved);
             }

@@ -109,7 +109,7 @@ impl Picker {
         for index in 0..rows.len() {
             let line = rows.row(index);
             let offset = match self.has_places {
-                true => places.advance_bytes(chunk, line.start()),
+                true => places.place(chunk, line.start()),
                 false => 0,
             };
             let place = (chunk.file, offset);
@@ -165,8 +165,12 @@ impl Picker {
 
     #[cold]
     fn misfit(&self, chunk: &Chunk, line: TextRow<'_>) -> sources::Error {
+        let at = position(chunk, line.start(), &self.files);
+        if let Some(problem) = line.broken() {
+            return sources::Error::Record { at, problem: problem.to_owned() };
+        }
         sources::Error::FieldCount {
-            at: position(chunk, line.start(), &self.files),
+            at,
             seen: if line.is_blank() { 0 } else { line.field_count() },
             expected: self.lines.width(),
         }
@@ -314,7 +318,7 @@ fn position(chunk: &Chunk, at: usize, files: &[(PathBuf, Vec<u8>)]) -> Position 
     Position {
         file: file.map(|(path, _)| path.clone()).unwrap_or_default(),
         line: chunk.line_at(at),
-        offset: Some(chunk.offset_at(at)),
-        part: None,
+        offset: chunk.first_record.is_none().then(|| chunk.offset_at(at)),
+        part: chunk.part.clone(),
     }
 }

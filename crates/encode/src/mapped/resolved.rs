@@ -1,6 +1,8 @@
 //! Where in a line that is what a mapping names.
 
-use sources::{FieldKind, PickedField, Row, Source, SourceExt as _, TextRow};
+use std::sync::Arc;
+
+use sources::{FieldKind, LineFields, PickedField, Row, Source, SourceExt as _, TextRow};
 use sql::Literals;
 
 use super::condition::{self, Condition, Placed};
@@ -10,6 +12,8 @@ use super::mapping::{From, Mapping, Piece, RowReference};
 #[derive(Clone, Debug)]
 pub struct Lines {
     names: Vec<String>,
+    /// What is read of rows, if lines are made of these.
+    read: Option<Arc<LineFields>>,
 }
 
 impl Lines {
@@ -35,12 +39,22 @@ impl Lines {
             let name = &names[twice];
             return Err(wrong(&format!("two fields of a line have the name {name}")));
         }
-        Ok(Lines { names })
+        Ok(Lines { names, read: None })
     }
 
     /// How many there are.
     pub fn width(&self) -> usize {
         self.names.len()
+    }
+
+    /// The same lines, made of rows of which this is read.
+    pub fn made_of(&self, read: LineFields) -> Lines {
+        Lines { names: self.names.clone(), read: Some(Arc::new(read)) }
+    }
+
+    /// What is read of rows, if lines are made of these.
+    pub fn read(&self) -> Option<Arc<LineFields>> {
+        self.read.clone()
     }
 
     /// Their names in order.
@@ -100,6 +114,11 @@ impl When {
         all.collect::<sources::Result<_>>().map(When)
     }
 
+    /// The numbers of their fields.
+    pub fn fields(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().flatten().map(|placed| placed.field)
+    }
+
     /// True if a line meets all of one list of them, or there is none; `scratch` is overwritten.
     #[inline]
     pub fn is_met(&self, line: TextRow<'_>, scratch: &mut Vec<u8>) -> bool {
@@ -155,6 +174,18 @@ impl Resolved {
             resolved.fields.push(field);
         }
         Ok(resolved)
+    }
+
+    /// Has the texts of fields read that values are made of, and that conditions test.
+    pub(super) fn add_texts(&self, read: &mut LineFields) {
+        read.add_texts(self.when.fields());
+        for made in &self.made {
+            let LineColumn::Joined(pieces) = made else { continue };
+            read.add_texts(pieces.iter().filter_map(|piece| match piece {
+                PlacedPiece::Field(field) => Some(*field),
+                PlacedPiece::Text(_) => None,
+            }));
+        }
     }
 
     fn make(&mut self, made: LineColumn) -> PickedField {

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sources::{
-    Batch, Chunk, Error, InputFacts, InputFile, Layout, ReadAs, Reader, Result, Source,
-    SourceExt as _, Start,
+    Batch, Chunk, Error, InputFacts, InputFile, Layout, LineFields, PickedField, PositionCursor,
+    ReadAs, Reader, Result, Source, SourceExt as _, Start,
 };
 
+use super::column_values::ColumnValues;
 use super::own::OwnLines;
 use super::picking::Picker;
 use super::resolved::{Lines, Resolved};
@@ -44,6 +45,10 @@ impl MappedSource {
             ));
         }
         let lines = Lines::of(&mut *input, share.mapping.fields.as_deref())?;
+        if input.facts().makes_lines {
+            // Whether there are moments is known from then on.
+            input.start()?;
+        }
         input.change(|read_as| read_as.fields = lines.kinds())?;
         let resolved = Resolved::new(&share.mapping, &lines)?;
         let file = |file: &InputFile| {
@@ -59,7 +64,7 @@ impl MappedSource {
             ..input.facts().clone()
         };
         let names = || lines.names().iter().map(|name| name.clone().into_bytes()).collect();
-        Ok(MappedSource {
+        let mut source = MappedSource {
             header: (!is_named).then(names),
             files: Arc::new(files),
             input,
@@ -69,14 +74,52 @@ impl MappedSource {
             facts,
             count: 0,
             read_to: (0, 0),
-        })
+        };
+        if source.facts.makes_lines {
+            source.restart()?;
+        }
+        Ok(source)
+    }
+
+    /// Has all read of typed rows that lines and their columns need.
+    ///
+    /// Errors: fields that lines do not have.
+    fn make_lines(&mut self, read_as: &ReadAs) -> Result<()> {
+        let Share { mapping, known, .. } = &self.share;
+        let mut read = LineFields::new(self.lines.names());
+        read.ignores_unknown = mapping.columns.is_some();
+        let values = ColumnValues::of(read_as);
+        values.add_row_to(&mut read, mapping, &self.lines)?;
+        for (key, _) in known {
+            key.add_to(&mut read, &self.lines)?;
+        }
+        let mut resolved = Resolved::new(mapping, &self.lines)?;
+        values.give(&read, &mut resolved);
+        self.resolved = Arc::new(resolved);
+        self.lines = Arc::new(self.lines.made_of(read));
+        Ok(())
+    }
+
+    /// The fields of rows that get moments as clocks in UTC show them.
+    fn utc_fields(&self) -> Vec<usize> {
+        let utc = &self.input.facts().utc_fields;
+        let is_utc = |field: &PickedField| match field {
+            PickedField::Typed { value, .. } => utc.contains(value),
+            _ => false,
+        };
+        let fields = &self.resolved.fields;
+        (0..fields.len()).filter(|at| is_utc(&fields[*at])).collect()
     }
 
     /// The next chunk that has lines of those, with hardly any others.
     fn next_own(&mut self, own: &OwnLines, chunk: &mut Chunk) -> Result<bool> {
         let mut skipped = 0;
         while !own.end_before(self.read_to) && self.input.next_chunk(chunk)? {
-            self.read_to = (chunk.file, chunk.offset_at(chunk.bytes.len()));
+            self.read_to = match chunk.first_record {
+                // The rows before it: how many it has, only its reader knows.
+                Some(first) => (chunk.file, PositionCursor::numbered(first + 1)),
+                None => (chunk.file, chunk.offset_at(chunk.bytes.len())),
+            };
             // Now and then who reads is to be asked whether to go on.
             if skipped < SKIPPED_MAX && own.leave_in(chunk).is_err() {
                 let (path, _) = self.files.get(chunk.file as usize).cloned().unwrap_or_default();
@@ -104,12 +147,25 @@ impl Source for MappedSource {
     /// Where a field goes, says the mapping; of lines it is known which fields they have.
     fn begin(&mut self, read_as: ReadAs) -> Result<()> {
         (self.count, self.read_to) = (0, (0, 0));
-        self.input.begin(ReadAs {
-            fields: self.lines.kinds(),
-            formats: Arc::default(),
-            joins_files: false,
-            ..read_as.clone()
-        })?;
+        let fields = self.lines.kinds();
+        let plain =
+            ReadAs { fields, formats: Arc::default(), joins_files: false, ..read_as.clone() };
+        if self.facts.makes_lines {
+            self.make_lines(&read_as)?;
+            // Records, their texts and their values are in memory at once.
+            let chunk_bytes = (plain.chunk_bytes / 2).max(1);
+            self.input.begin(ReadAs {
+                columns: Vec::new(),
+                keys: Arc::default(),
+                late_names: Arc::default(),
+                lines: self.lines.read(),
+                chunk_bytes,
+                ..plain
+            })?;
+            self.facts.utc_fields = self.utc_fields();
+        } else {
+            self.input.begin(plain)?;
+        }
         self.facts.begin(read_as);
         Ok(())
     }
@@ -151,7 +207,7 @@ impl Reader for MappedReader {
         let mut picked = batch.unpick().unwrap_or_default();
         self.input.read(chunk, batch)?;
         let Some(rows) = batch.text_rows(chunk) else {
-            return Err(Error::Dialect("job files read delimited text only".to_owned()));
+            return Err(Error::Dialect("job files need lines of fields".to_owned()));
         };
         picker.pick(chunk, rows, &mut picked)?;
         batch.pick(picked);

@@ -19,6 +19,11 @@ pub trait Select: fmt::Debug + Send + Sync {
     /// Errors: lines that have no such rows.
     fn select(&self, lines: Box<dyn Source>) -> sources::Result<Box<dyn Source>>;
 
+    /// True if fields have names that files do not say; `columns` are those of [`InputOptions::columns`].
+    fn has_names(&self, columns: Option<&[String]>) -> bool {
+        columns.is_some()
+    }
+
     /// Bytes of the lines that have them; none if that may be all.
     fn line_bytes(&self) -> Option<u64> {
         None
@@ -110,10 +115,14 @@ impl InputOptions {
 
     /// The rows of a workbook that are read: with names for columns as they are typed, the first row is one of them.
     pub fn sheet_options(&self) -> SheetOptions {
+        let has_typed_names = match &self.selection {
+            Some(selection) => selection.has_names(self.columns.as_deref()),
+            None => self.columns.is_some(),
+        };
         SheetOptions {
             sheet: self.sheet.clone(),
             skip_rows: self.skip_lines,
-            has_names: self.header || self.columns.is_none(),
+            has_names: self.header || !has_typed_names,
         }
     }
 
@@ -143,12 +152,6 @@ impl InputOptions {
         if !is_plain {
             return Err(Error::Usage(format!(
                 "options of separators, quotes, NULL, lines and character sets are for text, and the input is {}",
-                known.name()
-            )));
-        }
-        if self.selection.is_some() {
-            return Err(Error::Usage(format!(
-                "a job file divides lines of text among tables, and the input is {}",
                 known.name()
             )));
         }

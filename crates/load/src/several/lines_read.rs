@@ -14,7 +14,7 @@ use job::pool;
 use job::progress::Progress;
 use locks::Mutex;
 use server::{ConnectOptions, ServerFacts, Session};
-use sources::{Source, SourceExt as _};
+use sources::{PositionCursor, Source, SourceExt as _};
 
 use super::lookups::look_up;
 
@@ -78,7 +78,11 @@ impl LineInputs {
             tables.iter().zip(&of.mappings).map(look).collect::<Result<Vec<_>, Error>>()?;
         let lookups = look_up(&mut session, &looked, &of.rules, tables)?;
         let options = LoadOptions {
-            input: InputOptions { selection: None, ..tables[0].input.clone() },
+            input: InputOptions {
+                selection: None,
+                columns: of.mappings.first().and_then(|mapping| mapping.fields.clone()),
+                ..tables[0].input.clone()
+            },
             ..tables[0].clone()
         };
         Ok(LineInputs { session, facts, looked, lookups, options })
@@ -210,14 +214,16 @@ impl Parts<'_> {
     }
 
     fn conflict(&self, table: &LineTable, first: LineAt, other: LineAt) -> Error {
-        let name = |file: u32| {
-            let file = self.options.input.files.get(file as usize);
-            file.map(|file| file.display().to_string()).unwrap_or_default()
+        let place = |line: LineAt| {
+            let file = self.options.input.files.get(line.file as usize);
+            let name = file.map(|file| file.display().to_string()).unwrap_or_default();
+            let is_row = line.offset & PositionCursor::NUMBERED != 0;
+            format!("{name} {} {}", if is_row { "row" } else { "line" }, line.line)
         };
         Error::Conflict {
             target: table.table.name.to_string(),
-            first: format!("{} line {}", name(first.file), first.line),
-            other: format!("{} line {}", name(other.file), other.line),
+            first: place(first),
+            other: place(other),
         }
     }
 }

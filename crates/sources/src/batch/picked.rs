@@ -25,6 +25,13 @@ pub enum PickedField {
     Made(usize),
     /// In this column of what was made, as a text that is written as its field is.
     Text(usize),
+    /// The value of this number for a column, of a field of a line that was made of a typed row.
+    Typed {
+        /// The field.
+        field: usize,
+        /// The number of the value.
+        value: usize,
+    },
     /// Nowhere: it is NULL.
     Nothing,
 }
@@ -123,6 +130,7 @@ impl Row for PickedRow<'_> {
                 self.picked.shape.formats.value(field, self.line, of_line, scratch)
             }
             PickedField::Made(column) => self.picked.made[column].value(self.index),
+            PickedField::Typed { value, .. } => self.line.made_value(value),
             PickedField::Text(column) => {
                 let value = self.picked.made[column].value(self.index);
                 let formats = &self.picked.shape.formats;
@@ -150,14 +158,18 @@ impl Row for PickedRow<'_> {
         match self.picked.shape.fields[field] {
             PickedField::Field(of_line) => self.line.value(of_line, scratch),
             PickedField::Text(column) => self.picked.made[column].value(self.index),
-            PickedField::Made(_) | PickedField::Nothing => self.value(field, scratch),
+            PickedField::Made(_) | PickedField::Typed { .. } | PickedField::Nothing => {
+                self.value(field, scratch)
+            }
         }
     }
 
     #[inline]
     fn line_field(self, field: usize) -> Option<usize> {
         match self.picked.shape.fields[field] {
-            PickedField::Field(of_line) => Some(of_line),
+            PickedField::Field(of_line) | PickedField::Typed { field: of_line, .. } => {
+                Some(of_line)
+            }
             PickedField::Text(_) | PickedField::Made(_) | PickedField::Nothing => None,
         }
     }

@@ -20,6 +20,7 @@ use values::Value;
 
 use super::Row;
 use super::decode::{self, Rules};
+use super::made::{MadeLines, SIZE_BYTES};
 
 /// Flag of a field end: the bytes are not the value; escapes or quotes in it must be undone.
 pub(crate) const DECODE: u32 = simd::FLAGS[0];
@@ -38,6 +39,8 @@ pub struct TextIndex {
     pub(crate) shape: Shape,
     /// The text is one row without fields, for they cannot be told.
     pub(crate) is_unclosed: bool,
+    /// The rows that the lines were made of, if they are no lines of a file.
+    pub(super) made: Option<Box<MadeLines>>,
 }
 
 /// The facts about the text that reading the index needs.
@@ -83,6 +86,8 @@ pub(crate) enum Meaning {
     Delimited(Rules),
     /// They are SQL literals.
     Literals(StringRules),
+    /// They are values, of which those to be undone are NULL.
+    Made,
 }
 
 impl Default for Meaning {
@@ -172,6 +177,7 @@ impl TextIndex {
             Meaning::Literals(strings) => {
                 return strings.decode(raw, flags & QUOTED != 0, scratch);
             }
+            Meaning::Made => return None,
             Meaning::Delimited(rules) => rules,
         };
         match flags {
@@ -196,6 +202,8 @@ pub struct TextRow<'a> {
     pub(super) ends: &'a [u32],
     pub(super) start: u32,
     pub(super) end: u32,
+    /// Its number in the text.
+    pub(super) row: u32,
 }
 
 impl<'a> TextRow<'a> {
@@ -208,7 +216,15 @@ impl<'a> TextRow<'a> {
     /// Fields from one to another as they stand in the text, with what separates them.
     #[inline]
     pub fn raw_fields(self, first: usize, last: usize) -> &'a [u8] {
-        &self.text[self.field_start(first)..(self.ends[last] & POSITION_MAX) as usize]
+        let size = if self.index.made.is_some() { SIZE_BYTES } else { 0 };
+        let start = self.field_start(first) - size as usize;
+        &self.text[start..(self.ends[last] & POSITION_MAX) as usize]
+    }
+
+    /// The value of this number for a column, of a line that was made of a typed row.
+    #[inline]
+    pub(super) fn made_value(self, value: usize) -> Value<'a> {
+        self.index.made.as_ref().map_or(Value::Null, |made| made.value(self.row, value))
     }
 
     /// True if a field would be NULL if its value were this text.
@@ -239,6 +255,9 @@ impl<'a> Row for TextRow<'a> {
     #[inline]
     fn has_fields_for(self, needed: usize, columns: usize) -> bool {
         let count = self.ends.len();
+        if let Some(made) = &self.index.made {
+            return count == columns && made.broken(self.row).is_none();
+        }
         count == columns
             || ((needed..columns).contains(&count) && !self.index.is_unclosed)
             || (count == columns + 1 && self.raw_field(columns).is_empty())
@@ -266,19 +285,36 @@ impl<'a> Row for TextRow<'a> {
 
     #[inline]
     fn start(self) -> usize {
-        self.start as usize
+        match &self.index.made {
+            Some(made) => made.places[self.row as usize].0 as usize,
+            None => self.start as usize,
+        }
     }
 
     #[inline]
     fn span(self) -> Range<usize> {
-        self.start as usize..self.end as usize
+        let (start, end) = match &self.index.made {
+            Some(made) => made.places[self.row as usize],
+            None => (self.start, self.end),
+        };
+        start as usize..end as usize
+    }
+
+    #[cold]
+    fn broken<'v>(self) -> Option<&'v str>
+    where
+        Self: 'v,
+    {
+        self.index.made.as_ref()?.broken(self.row)
     }
 
     fn raw<'v>(self) -> Cow<'v, [u8]>
     where
         Self: 'v,
     {
-        Cow::Borrowed(&self.text[self.span()])
+        let Some(made) = &self.index.made else { return Cow::Borrowed(&self.text[self.span()]) };
+        let fields_end = self.ends.last().map_or(self.start, |end| end & POSITION_MAX);
+        made.raw(self.row, &self.text[fields_end as usize..self.end as usize])
     }
 
     #[inline]

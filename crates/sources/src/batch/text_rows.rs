@@ -11,7 +11,7 @@ impl TextIndex {
     /// The rows. `text` is what was scanned.
     #[inline]
     pub fn rows<'a>(&'a self, text: &'a [u8]) -> TextRows<'a> {
-        TextRows { text, index: self }
+        TextRows { text: self.made.as_ref().map_or(text, |made| &made.text), index: self }
     }
 }
 
@@ -71,6 +71,6 @@ impl<'a> Rows for TextRows<'a> {
         {
             ends = &ends[..ends.len() - 1];
         }
-        TextRow { text, index: rows, ends, start, end: mark.end }
+        TextRow { text, index: rows, ends, start, end: mark.end, row: index as u32 }
     }
 }

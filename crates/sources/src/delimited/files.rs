@@ -152,6 +152,7 @@ impl FileSource {
             layout: dialect.layout(),
             row_end: dialect.lines_terminated_by.clone(),
             has_header: header || dialect.json.is_some(),
+            makes_lines: dialect.json.is_some(),
             // As the options have it, whether or not the files need that.
             held_bytes: (options.ahead_bytes as u64 + remote_bytes)
                 .saturating_add(options.unpack_bytes_max as u64),
@@ -354,7 +355,10 @@ impl FileSource {
 
     /// The fields of JSON's records: those that are wanted, else those of the first records.
     fn keys(&self) -> Arc<[Key]> {
-        let wanted = &self.facts.read_as.keys;
+        let ReadAs { keys: wanted, lines, .. } = &self.facts.read_as;
+        if let Some(lines) = lines {
+            return lines.keys();
+        }
         let names = self.start.as_ref().and_then(|start| start.names.as_ref());
         match names {
             Some(names) if wanted.is_empty() => names.iter().cloned().map(Key::named).collect(),

@@ -21,6 +21,8 @@ pub(super) enum Fault {
     Twice(Vec<u8>),
     /// A field that nobody wants.
     Unknown(Vec<u8>),
+    /// A field that the first records lack, of lines whose fields all count.
+    LateField(Vec<u8>),
     /// A field of a column that the first records lack, and that has no value for records without it.
     Late(Vec<u8>),
     /// A number in a column of bits that is not whole, or below 0, or has more than 64 bits.
@@ -51,6 +53,11 @@ impl std::fmt::Display for Fault {
             Fault::Unknown(name) => {
                 write!(f, "the record has a field `{}`, which is not a column", shown(name))
             }
+            Fault::LateField(name) => write!(
+                f,
+                "the record has a field `{}`, which the first records lack; name it in columns of [input]",
+                shown(name)
+            ),
             Fault::Late(name) => write!(
                 f,
                 "the record has the column `{}`, which the first records lack; list the fields to load: {}",

@@ -9,11 +9,13 @@ use super::objects::find_records;
 use super::record::Fields;
 use super::token::{Cursor, Token, plain, unescape};
 use crate::batch::text::Shape;
-use crate::batch::{Batch, Cells, PickShape, Picked, PickedField, TypedColumn};
+use crate::batch::{Batch, Cells, PickShape, Picked, PickedField, RefusedCell, TypedColumn};
 use crate::chunk::Chunk;
 use crate::error::Result;
 use crate::key::{ColumnKind, Key, MissingValue};
+use crate::line_fields::LineFields;
 use crate::source::{ReadAs, Reader};
+use values::Reason;
 
 /// Finds the records of chunks, and in them the fields of keys.
 pub(crate) struct JsonReader {
@@ -23,11 +25,18 @@ pub(crate) struct JsonReader {
     shape: Arc<PickShape>,
     /// Where records begin and end, and where what follows may begin.
     records: Vec<(usize, usize, usize)>,
+    /// The fields of lines, if records are read as such, and room for the values of these.
+    lines: Option<Arc<LineFields>>,
+    room: Picked,
 }
 
 impl JsonReader {
     /// For records with these fields.
     pub(crate) fn new(json: Json, keys: Arc<[Key]>, read_as: &ReadAs) -> JsonReader {
+        let lines = read_as.lines.clone();
+        let ignores_unknown =
+            lines.as_ref().map_or(json.ignores_unknown, |lines| lines.ignores_unknown);
+        let json = Json { ignores_unknown, ..json };
         let fields = (0..keys.len()).map(PickedField::Text).collect();
         JsonReader {
             json,
@@ -35,22 +44,17 @@ impl JsonReader {
             shape: Arc::new(PickShape { fields, formats: Arc::clone(&read_as.formats) }),
             keys,
             records: Vec::new(),
+            lines,
+            room: Picked::default(),
         }
     }
 
     /// Adds the values of the record that was read last.
     fn store(&self, text: &[u8], made: &mut [TypedColumn]) -> std::result::Result<(), Fault> {
+        // A line may be no row of the table whose column does not take a value.
         for (key, found) in self.keys.iter().zip(&self.fields.found) {
-            match found {
-                None if key.absent == MissingValue::Unknown => {
-                    return Err(Fault::NoDefault(key.name.clone()));
-                }
-                Some(FieldPlace { token: Token::Number, start, end })
-                    if key.takes == ColumnKind::Bits =>
-                {
-                    bits(&text[*start..*end]).ok_or_else(|| Fault::NotBits(key.name.clone()))?;
-                }
-                _ => {}
+            if self.lines.is_none() {
+                check(key, found.as_ref(), text)?;
             }
         }
         for ((key, found), column) in self.keys.iter().zip(&self.fields.found).zip(made) {
@@ -66,12 +70,44 @@ impl JsonReader {
         }
         Ok(())
     }
+
+    /// Refuses values of the record that was read last, for columns that do not take them.
+    fn refuse(&self, text: &[u8], made: &mut [TypedColumn]) {
+        for ((key, found), column) in self.keys.iter().zip(&self.fields.found).zip(made) {
+            let Err(fault) = check(key, found.as_ref(), text) else { continue };
+            let (text, reason) = match (fault, found) {
+                (Fault::NotBits(_), Some(found)) => {
+                    (text[found.start..found.end].to_vec(), Reason::OutOfRange)
+                }
+                _ => (Vec::new(), Reason::NoDefault),
+            };
+            let row = column.is_valid.len() - 1;
+            column.is_valid[row] = true;
+            column.refused.push(RefusedCell { row, text, reason });
+        }
+    }
+}
+
+/// Refuses a value that its column does not take.
+fn check(key: &Key, found: Option<&FieldPlace>, text: &[u8]) -> std::result::Result<(), Fault> {
+    match found {
+        None if key.absent == MissingValue::Unknown => Err(Fault::NoDefault(key.name.clone())),
+        Some(FieldPlace { token: Token::Number, start, end })
+            if key.takes == ColumnKind::Bits && bits(&text[*start..*end]).is_none() =>
+        {
+            Err(Fault::NotBits(key.name.clone()))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl Reader for JsonReader {
     fn read(&mut self, chunk: &Chunk, batch: &mut Batch) -> Result<()> {
         let text = chunk.bytes.as_slice();
-        let mut picked = batch.unpick().unwrap_or_default();
+        let mut picked = match self.lines {
+            Some(_) => std::mem::take(&mut self.room),
+            None => batch.unpick().unwrap_or_default(),
+        };
         begin(&mut picked, &self.shape);
         let index = batch.text();
         index.begin(&Shape::default());
@@ -81,9 +117,15 @@ impl Reader for JsonReader {
             picked.rows.push(row as u32);
             let record = &text[start..end];
             let stored = self.fields.read(record);
+            let stored = stored.map_err(|fault| match fault {
+                Fault::Unknown(name) if self.lines.is_some() => Fault::LateField(name),
+                fault => fault,
+            });
             if let Err(fault) = stored.and_then(|()| self.store(record, &mut picked.made)) {
                 picked.made.iter_mut().for_each(|column| push(column, |_| false));
                 picked.broken.push((row as u32, fault.to_string()));
+            } else if self.lines.is_some() {
+                self.refuse(record, &mut picked.made);
             }
             for (literals, found) in picked.literals.iter_mut().zip(&self.fields.found) {
                 let is_string =
@@ -91,7 +133,14 @@ impl Reader for JsonReader {
                 literals.push(!found.as_ref().is_some_and(is_string));
             }
         }
-        batch.pick(picked);
+        match &self.lines {
+            None => batch.pick(picked),
+            Some(lines) => {
+                let chunk = (text, self.json.is_lines);
+                batch.make_record_lines(&mut picked, chunk, lines.names.len())?;
+                self.room = picked;
+            }
+        }
         Ok(())
     }
 }
@@ -107,6 +156,7 @@ fn begin(picked: &mut Picked, shape: &Arc<PickShape>) {
     picked.made.truncate(shape.fields.len());
     for column in &mut picked.made {
         column.is_valid.clear();
+        column.refused.clear();
         if let Cells::Bytes { ends, bytes } = &mut column.cells {
             ends.clear();
             bytes.clear();

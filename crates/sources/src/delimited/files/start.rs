@@ -79,7 +79,7 @@ impl OpenFile {
                 break Some(names);
             }
             if self.ended {
-                break None;
+                break dialect.json.and_then(|json| self.json_names(json, &bytes[at..], options));
             }
             if bytes.len() - at > options.record_bytes_max {
                 let offset = self.offset + self.unit.file_bytes(&bytes[..at]);
