@@ -5,8 +5,8 @@ use job::error::Error;
 use job::options::Written;
 use schema::{Column, Table};
 use sources::Formats;
-use written::Format;
 use values::{Charset, Family, SqlType};
+use written::Format;
 
 use crate::fields::InputFields;
 

@@ -12,12 +12,12 @@
 //!
 //! In reading order: `text` the index of a text's fields, `even` many rows of it at once, `text_rows` both,
 //! `decode` what a field of delimited text means, `formatted` one that is written as people do, `picked` what
-//! a table gets of the lines, `typed` columns, `made` lines of those.
+//! a table gets of the lines, `typed` columns, `made_lines` lines of those.
 
 pub(crate) mod decode;
 mod even;
 mod formatted;
-mod made;
+mod made_lines;
 mod picked;
 pub(crate) mod text;
 mod text_rows;

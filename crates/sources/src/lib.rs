@@ -78,7 +78,6 @@ pub use batch::{
     Rows, TextIndex, TextRow, TextRows, Visit,
 };
 pub use bytes::at_once::at_once;
-pub use bytes::compression::Compression;
 pub use bytes::encoding::{Encoding, Unit};
 pub use bytes::expand::expand;
 pub use bytes::input::KeptPipes;
@@ -97,4 +96,5 @@ pub use position_cursor::PositionCursor;
 pub use preset::{COMPRESSED, Preset};
 pub use simd::Isa;
 pub use source::{InputFacts, InputFile, ReadAs, Reader, Source, SourceExt, Start};
+pub use unpack::Compression;
 pub use values::{MultiByte, Value};

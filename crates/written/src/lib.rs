@@ -18,10 +18,10 @@ pub use self::exact::{decimal_digits, is_exact_double, is_exponential};
 use self::number::Number;
 use self::pattern::Pattern;
 use self::wkt::Shapes;
-use values::charset::Charset;
 use values::Reason;
-use values::sql_type::{Family, SqlType};
 use values::Value;
+use values::charset::Charset;
+use values::sql_type::{Family, SqlType};
 
 /// Words of formats that are not patterns.
 const WORDS: &str =

@@ -14,8 +14,8 @@
 //!
 //! Source: MariaDB 10.11, sql/spatial.cc, `create_from_wkt` and `init_from_wkt`.
 
-use values::geometry::{BYTE_ORDER, POSITION_BYTES};
 use values::ShapeKind as Kind;
+use values::geometry::{BYTE_ORDER, POSITION_BYTES};
 use values::sql_type::SqlType;
 
 /// The shapes that a column holds. The server judges those that a GEOMETRYCOLLECTION of MySQL takes.

@@ -48,7 +48,7 @@ fn a_load_and_a_merge_set_the_variables_of_a_flush_and_put_them_back() {
         let mut scene = Scene::new(&server, mode, ROWS);
         let before = values(&mut scene.session);
         let arguments: Vec<_> = scene.command().get_args().skip(1).map(ToOwned::to_owned).collect();
-        let plan = run(&mut flushing(scene.home.inrush(["plan"])).args(arguments));
+        let plan = run(flushing(scene.home.inrush(["plan"])).args(arguments));
         let set = FLUSH_VARIABLES.map(|(name, value)| format!("{name}={value}")).join(", ");
         let note = format!("while the file is built, {set} are set until");
         for words in ["this server has no innodb_log_checkpoint_now", &note] {

@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use written::Format;
 use values::{Reason, Value};
+use written::Format;
 
 use super::{EvenRows, Row, Rows, TextRow, TextRows};
 

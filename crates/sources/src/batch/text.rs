@@ -11,6 +11,7 @@
 //! once the vectors have grown.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,12 +21,32 @@ use values::Value;
 
 use super::Row;
 use super::decode::{self, Rules};
-use super::made::{MadeLines, SIZE_BYTES};
 
 /// Flag of a field end: the bytes are not the value; escapes or quotes in it must be undone.
 pub(crate) const DECODE: u32 = simd::FLAGS[0];
 /// Flag of a field end: the field begins with an opening quote.
 pub(crate) const QUOTED: u32 = simd::FLAGS[1];
+
+/// Bytes of the size before the text of a field, in lines that were made.
+pub(super) const SIZE_BYTES: u32 = 4;
+
+/// Rows that lines were made of.
+pub(super) trait SourceRows: fmt::Debug + Send + Sync {
+    /// The text of the lines.
+    fn text(&self) -> &[u8];
+
+    /// Where a row begins and ends in its chunk.
+    fn place(&self, row: u32) -> (u32, u32);
+
+    /// The value of this number in a row.
+    fn value(&self, row: u32, value: usize) -> Value<'_>;
+
+    /// Why the fields of a row are not known.
+    fn broken(&self, row: u32) -> Option<&str>;
+
+    /// A row as a file of rejects gets it; `behind` is what is behind the texts of its fields.
+    fn raw<'a>(&'a self, row: u32, behind: &'a [u8]) -> Cow<'a, [u8]>;
+}
 
 /// Where the rows and fields of a text are.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +61,7 @@ pub struct TextIndex {
     /// The text is one row without fields, for they cannot be told.
     pub(crate) is_unclosed: bool,
     /// The rows that the lines were made of, if they are no lines of a file.
-    pub(super) made: Option<Box<MadeLines>>,
+    pub(super) made: Option<Arc<dyn SourceRows>>,
 }
 
 /// The facts about the text that reading the index needs.
@@ -286,7 +307,7 @@ impl<'a> Row for TextRow<'a> {
     #[inline]
     fn start(self) -> usize {
         match &self.index.made {
-            Some(made) => made.places[self.row as usize].0 as usize,
+            Some(made) => made.place(self.row).0 as usize,
             None => self.start as usize,
         }
     }
@@ -294,7 +315,7 @@ impl<'a> Row for TextRow<'a> {
     #[inline]
     fn span(self) -> Range<usize> {
         let (start, end) = match &self.index.made {
-            Some(made) => made.places[self.row as usize],
+            Some(made) => made.place(self.row),
             None => (self.start, self.end),
         };
         start as usize..end as usize

@@ -11,7 +11,7 @@ impl TextIndex {
     /// The rows. `text` is what was scanned.
     #[inline]
     pub fn rows<'a>(&'a self, text: &'a [u8]) -> TextRows<'a> {
-        TextRows { text: self.made.as_ref().map_or(text, |made| &made.text), index: self }
+        TextRows { text: self.made.as_ref().map_or(text, |made| made.text()), index: self }
     }
 }
 

@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::bytes::compression::Compression;
+use unpack::Compression;
+
 use crate::bytes::encoding::{Encoding, Unit};
 use crate::bytes::input::{self, Input, KeptPipes};
 use crate::bytes::text::{self, Text, TextOptions};

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::bytes::compression::{self, Compression};
-use crate::bytes::decompress::Decompressor;
+use unpack::Compression;
+
+use crate::bytes::archive::Archive;
 use crate::bytes::encoding::{Encoding, Transcoder, Unit};
 use crate::bytes::input::{Input, Raw};
 use crate::error::{Error, Result};
@@ -37,7 +38,7 @@ impl fmt::Debug for Text {
 
 enum Bytes {
     Plain { raw: Raw, consumed: u64 },
-    Packed(Decompressor),
+    Packed(Archive),
 }
 
 impl Text {
@@ -51,9 +52,7 @@ impl Text {
         let mut text = Text {
             bytes: match compression {
                 None => Bytes::Plain { raw, consumed: 0 },
-                Some(kind) => {
-                    Bytes::Packed(Decompressor::new(raw, kind, options.unpack_bytes_max)?)
-                }
+                Some(kind) => Bytes::Packed(Archive::new(raw, kind, options.unpack_bytes_max)?),
             },
             path,
             head,
@@ -158,7 +157,7 @@ impl Text {
     /// Unpacks the first bytes into `head`.
     fn read_head(&mut self) -> Result<()> {
         let Bytes::Packed(packed) = &mut self.bytes else { return Ok(()) };
-        let mut head = vec![0; compression::HEAD_BYTES];
+        let mut head = vec![0; unpack::HEAD_BYTES];
         let mut size = 0;
         while size < head.len() {
             match packed.read(&mut head[size..])? {
@@ -174,7 +173,7 @@ impl Text {
 
 /// How an input is compressed, by its first bytes, which come too.
 pub(crate) fn look(raw: &Raw) -> Result<(Option<Compression>, Vec<u8>)> {
-    let mut head = vec![0; compression::HEAD_BYTES];
+    let mut head = vec![0; unpack::HEAD_BYTES];
     let size = raw.head(&mut head)?;
     head.truncate(size);
     refuse(raw.path(), &head)?;
@@ -182,7 +181,7 @@ pub(crate) fn look(raw: &Raw) -> Result<(Option<Compression>, Vec<u8>)> {
 }
 
 fn refuse(path: &std::path::Path, head: &[u8]) -> Result<()> {
-    match compression::not_text(head) {
+    match unpack::not_text(head) {
         None => Ok(()),
         Some(what) => Err(Error::NotText { path: path.to_owned(), what }),
     }

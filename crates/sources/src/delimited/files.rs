@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use simd::Isa;
+use unpack::Compression;
 
 use self::open::{OpenFile, PIECE_BYTES};
 use super::dialect::Dialect;
 use super::split::Splitter;
 use crate::bytes::ahead::Ends;
-use crate::bytes::compression::Compression;
 use crate::bytes::encoding::Encoding;
 use crate::bytes::input::{self, Input, KeptPipes};
 use crate::bytes::stream::Stream;

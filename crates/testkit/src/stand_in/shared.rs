@@ -15,6 +15,8 @@ use super::tables::{Id, SessionState, Tables, Value};
 use crate::proxy::{Fate, Request};
 
 type Judge = Box<dyn FnMut(&Request) -> Fate + Send>;
+/// Rows, and their number of columns.
+type ToldRows = (usize, Vec<Vec<Value>>);
 
 /// All that there is.
 pub(super) struct Shared {
@@ -23,8 +25,8 @@ pub(super) struct Shared {
     pub(super) changed: Condvar,
     pub(super) answers: BTreeMap<String, Learned>,
     pub(super) engine: Engine,
-    /// Answers that a test gives, with their number of columns.
-    pub(super) told: Mutex<BTreeMap<String, (usize, Vec<Vec<Value>>)>>,
+    /// Answers that a test gives.
+    pub(super) told: Mutex<BTreeMap<String, ToldRows>>,
     pub(super) imports: Mutex<Imports>,
     /// Statements that an engine would have done in a way of its own.
     pub(super) broken: Mutex<Vec<String>>,

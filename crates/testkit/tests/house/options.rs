@@ -19,8 +19,8 @@ const STARTED: [&str; 7] = [
 const OTHERS: [(&str, &str); 5] = [
     ("replay/dump.rs", "--tab"),
     ("replay/dump.rs", "--dir"),
-    ("sources/bytes/decompress/zstd.rs", "--long"),
-    ("sources/bytes/decompress/zstd.rs", "--ultra"),
+    ("unpack/zstd.rs", "--long"),
+    ("unpack/zstd.rs", "--ultra"),
     ("sources/dump/reader/inputs.rs", "--xml"),
 ];
 

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use unpack::Compression;
+
 use super::SqlReader;
-use crate::bytes::compression::Compression;
 use crate::bytes::encoding::Encoding;
 use crate::bytes::stream::Stream;
 use crate::bytes::text::TextOptions;

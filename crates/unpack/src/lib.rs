@@ -5,6 +5,8 @@
 //! that are no member, are errors: what they would have been is unknown. Zero bytes between and
 //! behind members are padding.
 
+#![forbid(unsafe_code)]
+
 #[cfg(feature = "bzip2")]
 mod bzip2;
 #[cfg(feature = "gzip")]
@@ -16,37 +18,48 @@ mod xz;
 #[cfg(feature = "zstd")]
 mod zstd;
 
-use crate::bytes::compression::Compression;
-use crate::bytes::input::Raw;
-use crate::error::{Error, Result};
+mod compression;
+
+pub use self::compression::{Compression, HEAD_BYTES, not_text};
 
 /// Compressed bytes per read call.
 const FEED_BYTES: usize = 128 << 10;
 /// Longest first bytes of a member.
 const MAGIC_BYTES: usize = 10;
 
+/// Compressed bytes from somewhere.
+pub trait Packed {
+    /// Why they cannot be read.
+    type Error;
+
+    /// The next bytes; 0 at the end.
+    ///
+    /// Errors: reading.
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, Self::Error>;
+}
+
 /// The result of one step of a codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+struct Step {
     /// Bytes of text written.
-    pub(crate) made: usize,
+    made: usize,
     /// The member ended with what was consumed.
-    pub(crate) ended: bool,
+    ended: bool,
 }
 
 /// Takes one member apart after the other.
-pub(crate) trait Codec: Send {
+trait Codec<R: Packed>: Send {
     /// A member begins.
-    fn begin(&mut self) -> Result<(), Problem>;
+    fn begin(&mut self) -> Result<(), Problem<R::Error>>;
 
     /// Consumes bytes of `feed` and writes text to `out`. Neither is a sign of an input cut short,
     /// if the feed is at its end.
-    fn step(&mut self, feed: &mut Feed, out: &mut [u8]) -> Result<Step, Problem>;
+    fn step(&mut self, feed: &mut Feed<R>, out: &mut [u8]) -> Result<Step, Problem<R::Error>>;
 }
 
-/// Why a codec cannot go on.
+/// Why an input cannot be taken apart further.
 #[derive(Debug)]
-pub(crate) enum Problem {
+pub enum Problem<E> {
     /// The bytes are wrong; in the words of the codec.
     Corrupt(String),
     /// The input ends in a member.
@@ -54,51 +67,54 @@ pub(crate) enum Problem {
     /// Sound data that this build, or the memory, cannot unpack; in the words of the codec.
     Unsupported(String),
     /// Reading failed.
-    Read(Error),
+    Read(E),
 }
 
-impl From<Error> for Problem {
-    fn from(error: Error) -> Problem {
+impl<E> From<E> for Problem<E> {
+    fn from(error: E) -> Problem<E> {
         Problem::Read(error)
     }
 }
 
 /// A compressed input being taken apart.
-pub(crate) struct Decompressor {
+pub struct Decompressor<R: Packed> {
     compression: Compression,
-    codec: Box<dyn Codec>,
-    feed: Feed,
+    codec: Box<dyn Codec<R>>,
+    feed: Feed<R>,
     in_member: bool,
 }
 
-impl Decompressor {
-    /// Begins at the first byte of `raw`, which is of this kind.
+impl<R: Packed> Decompressor<R> {
+    /// Begins at the first byte of `packed`, which is of this kind.
     ///
-    /// Errors: this program was built without it.
-    pub(crate) fn new(
-        raw: Raw,
+    /// Errors: this program was built without it. The input is given back.
+    pub fn new(
+        packed: R,
         compression: Compression,
         memory_bytes_max: usize,
-    ) -> Result<Decompressor> {
-        let feed = Feed::new(raw);
-        let codec = codec(compression, memory_bytes_max)
-            .map_err(|problem| feed.explain(compression, problem))?;
-        Ok(Decompressor { compression, codec, feed, in_member: false })
+    ) -> Result<Decompressor<R>, (R, Problem<R::Error>)> {
+        match codec(compression, memory_bytes_max) {
+            Ok(codec) => {
+                Ok(Decompressor { compression, codec, feed: Feed::new(packed), in_member: false })
+            }
+            Err(problem) => Err((packed, problem)),
+        }
+    }
+
+    /// How it is compressed.
+    pub fn compression(&self) -> Compression {
+        self.compression
+    }
+
+    /// The compressed bytes.
+    pub fn packed(&self) -> &R {
+        &self.feed.packed
     }
 
     /// The next bytes of text; 0 at the end of the input.
     ///
-    /// Errors: reading; a damaged input ([`Error::Archive`]).
-    pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<usize> {
-        self.advance(out).map_err(|problem| self.feed.explain(self.compression, problem))
-    }
-
-    /// Compressed bytes used so far.
-    pub(crate) fn consumed(&self) -> u64 {
-        self.feed.consumed
-    }
-
-    fn advance(&mut self, out: &mut [u8]) -> Result<usize, Problem> {
+    /// Errors: reading; a damaged input.
+    pub fn read(&mut self, out: &mut [u8]) -> Result<usize, Problem<R::Error>> {
         loop {
             if !self.in_member {
                 if !self.find_member()? {
@@ -123,8 +139,13 @@ impl Decompressor {
         }
     }
 
+    /// Compressed bytes used so far.
+    pub fn consumed(&self) -> u64 {
+        self.feed.consumed
+    }
+
     /// Goes to the first byte of the next member; false at the end of the input.
-    fn find_member(&mut self) -> Result<bool, Problem> {
+    fn find_member(&mut self) -> Result<bool, Problem<R::Error>> {
         loop {
             self.feed.fill_to(MAGIC_BYTES)?;
             let bytes = self.feed.bytes();
@@ -149,7 +170,10 @@ impl Decompressor {
     }
 }
 
-fn codec(compression: Compression, memory_bytes_max: usize) -> Result<Box<dyn Codec>, Problem> {
+fn codec<R: Packed>(
+    compression: Compression,
+    memory_bytes_max: usize,
+) -> Result<Box<dyn Codec<R>>, Problem<R::Error>> {
     let _ = memory_bytes_max;
     #[allow(unreachable_patterns, reason = "each kind is a feature")]
     match compression {
@@ -170,50 +194,49 @@ fn codec(compression: Compression, memory_bytes_max: usize) -> Result<Box<dyn Co
 }
 
 /// Compressed bytes on their way from an input to a codec.
-#[derive(Debug)]
-pub(crate) struct Feed {
-    raw: Raw,
+struct Feed<R> {
+    packed: R,
     buffer: Vec<u8>,
     /// Begin of the bytes of the buffer that are not consumed yet.
     start: usize,
     end: usize,
-    /// Nothing more comes from `raw`.
+    /// Nothing more comes.
     ended: bool,
     consumed: u64,
 }
 
-impl Feed {
-    fn new(raw: Raw) -> Feed {
-        Feed { raw, buffer: vec![0; FEED_BYTES], start: 0, end: 0, ended: false, consumed: 0 }
+impl<R: Packed> Feed<R> {
+    fn new(packed: R) -> Feed<R> {
+        Feed { packed, buffer: vec![0; FEED_BYTES], start: 0, end: 0, ended: false, consumed: 0 }
     }
 
     /// The bytes that are not consumed.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
     /// True if everything is consumed and nothing more comes.
-    pub(crate) fn is_at_end(&self) -> bool {
+    fn is_at_end(&self) -> bool {
         self.ended && self.start == self.end
     }
 
-    pub(crate) fn consume(&mut self, size: usize) {
+    fn consume(&mut self, size: usize) {
         self.start += size;
         self.consumed += size as u64;
     }
 
     /// Reads more if nothing is there.
-    pub(crate) fn fill(&mut self) -> Result<()> {
+    fn fill(&mut self) -> Result<(), R::Error> {
         self.fill_to(1)
     }
 
     /// Reads until `size` bytes are there, or all that come.
-    fn fill_to(&mut self, size: usize) -> Result<()> {
+    fn fill_to(&mut self, size: usize) -> Result<(), R::Error> {
         while self.end - self.start < size && !self.ended {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
-            let read = self.raw.read(&mut self.buffer[self.end..])?;
+            let read = self.packed.read(&mut self.buffer[self.end..])?;
             self.end += read;
             self.ended = read == 0;
         }
@@ -231,23 +254,5 @@ impl Feed {
             Compression::Xz => b"\xfd7zXZ\0",
         };
         bytes.len() < MAGIC_BYTES && (whole.starts_with(bytes) || bytes.starts_with(whole))
-    }
-
-    /// The error for a problem here. A file that was changed meanwhile is the better explanation.
-    fn explain(&self, compression: Compression, problem: Problem) -> Error {
-        if let Problem::Read(error) = problem {
-            return error;
-        }
-        if let Err(error) = self.raw.check_unchanged() {
-            return error;
-        }
-        let (path, offset) = (self.raw.path().to_owned(), self.consumed);
-        let problem = match problem {
-            Problem::CutShort => "cut short; get the complete file".to_owned(),
-            Problem::Corrupt(what) => format!("damaged ({what}); get the file again"),
-            Problem::Unsupported(what) => what,
-            Problem::Read(_) => String::new(),
-        };
-        Error::Archive { path, compression: compression.name(), offset, problem }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Bytes that are enough to know every kind.
-pub(crate) const HEAD_BYTES: usize = 512;
+pub const HEAD_BYTES: usize = 512;
 
 /// How an input is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Compression {
     }
 
     /// Memory that taking it apart needs, in bytes, unless its own header says more.
-    pub(crate) fn memory_bytes(self) -> usize {
+    pub fn memory_bytes(self) -> usize {
         match self {
             Compression::Gzip => 1 << 20,
             Compression::Zstd => 9 << 20,
@@ -85,7 +85,7 @@ impl fmt::Display for Compression {
 }
 
 /// The format of an input that holds no text however it is read; None if it may be text.
-pub(crate) fn not_text(head: &[u8]) -> Option<&'static str> {
+pub fn not_text(head: &[u8]) -> Option<&'static str> {
     let magics: [(&[u8], &str); 6] = [
         (b"PK\x03\x04", "a zip archive; unpack it first"),
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"),

@@ -3,7 +3,7 @@
 use face::option::MEMORY;
 use zstd::stream::raw::{DParameter, Decoder, Operation};
 
-use super::{Codec, Feed, Problem, Step};
+use super::{Codec, Feed, Packed, Problem, Step};
 
 /// Smallest and largest limit of a window.
 const WINDOW_LOG_MIN: u32 = 10;
@@ -15,7 +15,7 @@ pub(super) struct Zstd {
 }
 
 impl Zstd {
-    pub(super) fn new(memory_bytes_max: usize) -> Result<Zstd, Problem> {
+    pub(super) fn new<E>(memory_bytes_max: usize) -> Result<Zstd, Problem<E>> {
         let log = memory_bytes_max.max(1).ilog2().clamp(WINDOW_LOG_MIN, WINDOW_LOG_MAX);
         let window_bytes_max = 1 << log;
         let decoder = Decoder::new().and_then(|mut decoder| {
@@ -28,12 +28,12 @@ impl Zstd {
     }
 }
 
-impl Codec for Zstd {
-    fn begin(&mut self) -> Result<(), Problem> {
+impl<R: Packed> Codec<R> for Zstd {
+    fn begin(&mut self) -> Result<(), Problem<R::Error>> {
         Ok(())
     }
 
-    fn step(&mut self, feed: &mut Feed, out: &mut [u8]) -> Result<Step, Problem> {
+    fn step(&mut self, feed: &mut Feed<R>, out: &mut [u8]) -> Result<Step, Problem<R::Error>> {
         let status = self.decoder.run_on_buffers(feed.bytes(), out).map_err(|error| {
             let text = error.to_string();
             // The library's own words: ZSTD_error_frameParameter_windowTooLarge.

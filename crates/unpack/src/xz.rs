@@ -3,7 +3,7 @@
 use face::option::MEMORY;
 use liblzma::stream::{Action, Error, Status, Stream};
 
-use super::{Codec, Feed, Problem, Step};
+use super::{Codec, Feed, Packed, Problem, Step};
 
 pub(super) struct Xz {
     stream: Stream,
@@ -11,12 +11,12 @@ pub(super) struct Xz {
 }
 
 impl Xz {
-    pub(super) fn new(memory_bytes_max: usize) -> Result<Xz, Problem> {
+    pub(super) fn new<E>(memory_bytes_max: usize) -> Result<Xz, Problem<E>> {
         let memory_bytes_max = memory_bytes_max as u64;
         Ok(Xz { stream: new_stream(memory_bytes_max)?, memory_bytes_max })
     }
 
-    fn problem(&self, error: Error) -> Problem {
+    fn problem<E>(&self, error: Error) -> Problem<E> {
         match error {
             Error::MemLimit => Problem::Unsupported(format!(
                 "compressed with a setting that needs more than {} bytes of memory; use more \
@@ -29,20 +29,20 @@ impl Xz {
     }
 }
 
-fn new_stream(memory_bytes_max: u64) -> Result<Stream, Problem> {
+fn new_stream<E>(memory_bytes_max: u64) -> Result<Stream, Problem<E>> {
     Stream::new_stream_decoder(memory_bytes_max, 0)
         .map_err(|error| Problem::Unsupported(format!("impossible to unpack ({error})")))
 }
 
-impl Codec for Xz {
-    fn begin(&mut self) -> Result<(), Problem> {
+impl<R: Packed> Codec<R> for Xz {
+    fn begin(&mut self) -> Result<(), Problem<R::Error>> {
         if self.stream.total_in() > 0 {
             self.stream = new_stream(self.memory_bytes_max)?;
         }
         Ok(())
     }
 
-    fn step(&mut self, feed: &mut Feed, out: &mut [u8]) -> Result<Step, Problem> {
+    fn step(&mut self, feed: &mut Feed<R>, out: &mut [u8]) -> Result<Step, Problem<R::Error>> {
         let (read, made) = (self.stream.total_in(), self.stream.total_out());
         let status = self.stream.process(feed.bytes(), out, Action::Run);
         feed.consume((self.stream.total_in() - read) as usize);

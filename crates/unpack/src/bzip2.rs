@@ -2,7 +2,7 @@
 
 use bzip2::{Decompress, Status};
 
-use super::{Codec, Feed, Problem, Step};
+use super::{Codec, Feed, Packed, Problem, Step};
 
 pub(super) struct Bzip2 {
     decoder: Decompress,
@@ -14,15 +14,15 @@ impl Bzip2 {
     }
 }
 
-impl Codec for Bzip2 {
-    fn begin(&mut self) -> Result<(), Problem> {
+impl<R: Packed> Codec<R> for Bzip2 {
+    fn begin(&mut self) -> Result<(), Problem<R::Error>> {
         if self.decoder.total_in() > 0 {
             self.decoder = Decompress::new(false);
         }
         Ok(())
     }
 
-    fn step(&mut self, feed: &mut Feed, out: &mut [u8]) -> Result<Step, Problem> {
+    fn step(&mut self, feed: &mut Feed<R>, out: &mut [u8]) -> Result<Step, Problem<R::Error>> {
         let (read, made) = (self.decoder.total_in(), self.decoder.total_out());
         let status = self.decoder.decompress(feed.bytes(), out);
         feed.consume((self.decoder.total_in() - read) as usize);

@@ -7,27 +7,24 @@
 //! Sizes make the texts of several fields together those of no other values.
 
 use std::borrow::Cow;
-
-use values::Value;
+use std::sync::Arc;
 
 use simd::POSITION_MAX;
+use values::Value;
 
-use super::text::{DECODE, Mark, Meaning, Shape, TextIndex};
+use super::text::{DECODE, Mark, Meaning, SIZE_BYTES, Shape, SourceRows, TextIndex};
 use super::{Cells, Picked, Row as _, Rows as _, TypedColumn, TypedColumns};
 use crate::error::{Error, Result};
 
-/// Bytes of a text's size.
-pub(super) const SIZE_BYTES: u32 = 4;
 /// In place of a size: NULL.
 const NULL_SIZE: u32 = u32::MAX;
 
-/// The rows that lines were made of.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct MadeLines {
-    /// The text of the lines.
-    pub(super) text: Vec<u8>,
+/// The rows of a chunk and the text of the lines that are made of them.
+#[derive(Debug, Default)]
+struct MadeLines {
+    text: Vec<u8>,
     /// Where each row begins and ends in its chunk.
-    pub(super) places: Vec<(u32, u32)>,
+    places: Vec<(u32, u32)>,
     /// Fields, and behind them values for columns.
     columns: TypedColumns,
     /// Number of fields.
@@ -38,16 +35,23 @@ pub(crate) struct MadeLines {
     has_records: bool,
 }
 
-impl MadeLines {
-    /// The value of this number in a row.
+impl SourceRows for MadeLines {
+    fn text(&self) -> &[u8] {
+        &self.text
+    }
+
     #[inline]
-    pub(super) fn value(&self, row: u32, value: usize) -> Value<'_> {
+    fn place(&self, row: u32) -> (u32, u32) {
+        self.places[row as usize]
+    }
+
+    #[inline]
+    fn value(&self, row: u32, value: usize) -> Value<'_> {
         self.columns.columns()[self.width + value].value(row as usize)
     }
 
-    /// Why the fields of a row are not known.
     #[inline]
-    pub(super) fn broken(&self, row: u32) -> Option<&str> {
+    fn broken(&self, row: u32) -> Option<&str> {
         if self.broken.is_empty() {
             return None;
         }
@@ -55,8 +59,7 @@ impl MadeLines {
         Some(&self.broken[at].1)
     }
 
-    /// A row as a file of rejects gets it; `behind` is what is behind the texts of its fields.
-    pub(super) fn raw<'a>(&'a self, row: u32, behind: &'a [u8]) -> Cow<'a, [u8]> {
+    fn raw<'a>(&'a self, row: u32, behind: &'a [u8]) -> Cow<'a, [u8]> {
         match self.has_records {
             true => Cow::Borrowed(behind),
             false => self.columns.rows().row(row as usize).raw(),
@@ -65,19 +68,18 @@ impl MadeLines {
 }
 
 impl TextIndex {
-    /// Lines of typed rows, whose columns are swapped with the ones of the lines before; `width` fields have texts.
+    /// Lines of typed rows, whose columns it takes; `width` fields have texts.
     ///
     /// Errors: texts that are too long for one chunk.
     pub(super) fn make_typed(&mut self, columns: &mut TypedColumns, width: usize) -> Result<()> {
         let mut made = self.begin_made(width);
-        std::mem::swap(&mut made.columns, columns);
-        made.has_records = false;
+        made.columns = std::mem::take(columns);
         for row in 0..made.columns.len() {
             made.places.push((row as u32, row as u32 + 1));
             self.push_fields(&mut made, row);
             self.end_row(&made)?;
         }
-        self.made = Some(made);
+        self.made = Some(Arc::new(made));
         Ok(())
     }
 
@@ -91,9 +93,8 @@ impl TextIndex {
         width: usize,
     ) -> Result<()> {
         let mut made = self.begin_made(width);
-        let columns = std::mem::take(&mut picked.made);
-        picked.made = made.columns.replace(records.len(), columns);
-        made.broken.append(&mut picked.broken);
+        made.columns.replace(records.len(), std::mem::take(&mut picked.made));
+        made.broken = std::mem::take(&mut picked.broken);
         made.has_records = true;
         for row in 0..records.len() {
             let span = records.rows(chunk).row(row).span();
@@ -103,12 +104,11 @@ impl TextIndex {
             made.text.extend_from_slice(&chunk[span]);
             self.end_row(&made)?;
         }
-        self.made = Some(made);
+        self.made = Some(Arc::new(made));
         Ok(())
     }
 
-    fn begin_made(&mut self, width: usize) -> Box<MadeLines> {
-        let mut made = self.made.take().unwrap_or_default();
+    fn begin_made(&mut self, width: usize) -> MadeLines {
         self.begin(&Shape {
             separator_size: SIZE_BYTES,
             prefix_size: SIZE_BYTES,
@@ -116,11 +116,7 @@ impl TextIndex {
             ..Shape::default()
         });
         self.ends.clear();
-        made.text.clear();
-        made.places.clear();
-        made.broken.clear();
-        made.width = width;
-        made
+        MadeLines { width, ..MadeLines::default() }
     }
 
     fn push_fields(&mut self, made: &mut MadeLines, row: usize) {

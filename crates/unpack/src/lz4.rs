@@ -15,7 +15,7 @@ use std::hash::Hasher;
 use lz4_flex::block::decompress_into_with_dict;
 use twox_hash::XxHash32;
 
-use super::{Codec, Feed, Problem, Step};
+use super::{Codec, Feed, Packed, Problem, Step};
 
 /// How far a block that is linked to those before it reaches back.
 const WINDOW_BYTES: usize = 64 << 10;
@@ -63,7 +63,7 @@ impl Lz4 {
         }
     }
 
-    fn read_header(&mut self, feed: &mut Feed) -> Result<(), Problem> {
+    fn read_header<R: Packed>(&mut self, feed: &mut Feed<R>) -> Result<(), Problem<R::Error>> {
         let mut header = Vec::new();
         take(feed, MAGIC_BYTES, &mut Vec::new())?;
         take(feed, 2, &mut header)?;
@@ -102,7 +102,7 @@ impl Lz4 {
     }
 
     /// Reads and undoes one block; false at the end of the frame.
-    fn read_block(&mut self, feed: &mut Feed) -> Result<bool, Problem> {
+    fn read_block<R: Packed>(&mut self, feed: &mut Feed<R>) -> Result<bool, Problem<R::Error>> {
         let size = take_u32(feed)?;
         if size == 0 {
             return self.end(feed).map(|()| false);
@@ -147,7 +147,7 @@ impl Lz4 {
         self.filled = 0;
     }
 
-    fn end(&mut self, feed: &mut Feed) -> Result<(), Problem> {
+    fn end<R: Packed>(&mut self, feed: &mut Feed<R>) -> Result<(), Problem<R::Error>> {
         if self.frame.content_checksum && take_u32(feed)? != self.hasher.finish() as u32 {
             return Err(corrupt("different from its checksum"));
         }
@@ -160,15 +160,15 @@ impl Lz4 {
     }
 }
 
-impl Codec for Lz4 {
-    fn begin(&mut self) -> Result<(), Problem> {
+impl<R: Packed> Codec<R> for Lz4 {
+    fn begin(&mut self) -> Result<(), Problem<R::Error>> {
         self.frame.block_bytes_max = 0;
         self.hasher = XxHash32::with_seed(0);
         (self.window, self.given, self.filled) = (0, 0, 0);
         Ok(())
     }
 
-    fn step(&mut self, feed: &mut Feed, out: &mut [u8]) -> Result<Step, Problem> {
+    fn step(&mut self, feed: &mut Feed<R>, out: &mut [u8]) -> Result<Step, Problem<R::Error>> {
         if self.frame.block_bytes_max == 0 {
             self.read_header(feed)?;
         }
@@ -186,11 +186,11 @@ impl Codec for Lz4 {
     }
 }
 
-fn corrupt(what: &str) -> Problem {
+fn corrupt<E>(what: &str) -> Problem<E> {
     Problem::Corrupt(what.to_owned())
 }
 
-fn unsupported(what: &str) -> Problem {
+fn unsupported<E>(what: &str) -> Problem<E> {
     Problem::Unsupported(what.to_owned())
 }
 
@@ -199,7 +199,11 @@ fn hash(bytes: &[u8]) -> u32 {
 }
 
 /// Appends exactly `size` bytes to `bytes`.
-fn take(feed: &mut Feed, size: usize, bytes: &mut Vec<u8>) -> Result<(), Problem> {
+fn take<R: Packed>(
+    feed: &mut Feed<R>,
+    size: usize,
+    bytes: &mut Vec<u8>,
+) -> Result<(), Problem<R::Error>> {
     let mut left = size;
     while left > 0 {
         feed.fill()?;
@@ -214,7 +218,7 @@ fn take(feed: &mut Feed, size: usize, bytes: &mut Vec<u8>) -> Result<(), Problem
     Ok(())
 }
 
-fn take_u32(feed: &mut Feed) -> Result<u32, Problem> {
+fn take_u32<R: Packed>(feed: &mut Feed<R>) -> Result<u32, Problem<R::Error>> {
     let mut bytes = Vec::with_capacity(4);
     take(feed, 4, &mut bytes)?;
     Ok(bytes.try_into().map_or(0, u32::from_le_bytes))

@@ -2,7 +2,7 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::{Codec, Feed, Problem, Step};
+use super::{Codec, Feed, Packed, Problem, Step};
 
 /// Largest window of the format: 32 KiB.
 const WINDOW_BITS: u8 = 15;
@@ -17,8 +17,8 @@ impl Gzip {
     }
 }
 
-impl Codec for Gzip {
-    fn begin(&mut self) -> Result<(), Problem> {
+impl<R: Packed> Codec<R> for Gzip {
+    fn begin(&mut self) -> Result<(), Problem<R::Error>> {
         // Its own reset would leave gzip for zlib.
         if self.inflate.total_in() > 0 {
             self.inflate = Decompress::new_gzip(WINDOW_BITS);
@@ -26,7 +26,7 @@ impl Codec for Gzip {
         Ok(())
     }
 
-    fn step(&mut self, feed: &mut Feed, out: &mut [u8]) -> Result<Step, Problem> {
+    fn step(&mut self, feed: &mut Feed<R>, out: &mut [u8]) -> Result<Step, Problem<R::Error>> {
         let (read, made) = (self.inflate.total_in(), self.inflate.total_out());
         let status = self.inflate.decompress(feed.bytes(), out, FlushDecompress::None);
         feed.consume((self.inflate.total_in() - read) as usize);
