@@ -116,7 +116,7 @@ test-more:
 		left_keys:: oracle::
 	INRUSH_CASES=9999 $(CARGO) test --locked --workspace --test main -- values_are_stored_exactly
 	$(CARGO) test --locked --workspace --test main -- --ignored \
-		traps:: incremental_backups:: untested:: related:: disturbed:: killed_connections:: flushed::
+		traps:: incremental_backups:: untested:: related:: disturbed:: flushed::
 	$(call on_mysql,$(MYSQL_SOME))
 	@if [ -x $(SERVERS)/mysql/bin/mysqld ]; then SOAK_CASES=10 SOAK_SEED=100 SOAK_SERVERS=$(SERVERS)/mysql/bin/mysqld \
 		SOAK_DIR='$(abspath $(TARGET))/soak-failed' $(CARGO) test --locked -q -p inrush --test soak; fi

@@ -298,15 +298,15 @@ impl Batch {
     }
 
     /// The same of the records of JSON that are held, in a chunk of which it is told if they are lines. Takes their
-    /// values, and gives columns to be filled again.
+    /// values, and the kinds of those that have texts, row by row.
     pub(crate) fn make_record_lines(
         &mut self,
         picked: &mut Picked,
         chunk: (&[u8], bool),
-        width: usize,
+        kinds: &[u8],
     ) -> Result<()> {
         if let Held::Text(records) = &self.held {
-            self.lines.make_records(picked, records, chunk, width)?;
+            self.lines.make_records(picked, records, chunk, kinds)?;
             self.has_lines = true;
         }
         Ok(())

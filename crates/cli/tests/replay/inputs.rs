@@ -201,7 +201,7 @@ fn a_definition_that_mydumper_could_not_write_is_told() {
         fs::write(folder.join(name), text).unwrap();
     }
     let outcome = run(&mut yard.replay(&folder, &["--into", &database]));
-    assert_eq!(outcome.code(), 3, "{outcome:?}");
+    outcome.done();
     assert!(outcome.out.contains("d.u-schema.sql has no CREATE TABLE"), "{outcome:?}");
     assert!(!outcome.out.contains("d.t-schema.sql"), "{outcome:?}");
 }

@@ -160,16 +160,6 @@ impl FolderPlan<'_> {
         for path in made.cloned() {
             self.push(Some(database), Content::of(path));
         }
-        if let Some(path) = &table.definition
-            && !has_create(&folder::text(path)?)
-        {
-            let path = path.display();
-            self.warnings.push(format!(
-                "{path} has no CREATE TABLE, because mydumper failed there: {}.{} is not in the dump",
-                head(database),
-                head(&table.name)
-            ));
-        }
         let files: Vec<PathBuf> = table.rows.values().cloned().collect();
         if files.is_empty() {
             return Ok(());
@@ -278,10 +268,6 @@ fn views(databases: &Databases) -> impl Iterator<Item = (&DatabaseFiles, &TableF
         let views = database.tables.values().filter(|table| table.view.is_some());
         views.map(move |table| (database, table))
     })
-}
-
-fn has_create(text: &[u8]) -> bool {
-    Tokens::of_any_server(text, Syntax::default()).any(|one| one.is("CREATE"))
 }
 
 /// CREATE DATABASE as CREATE DATABASE IF NOT EXISTS; anything else as it is.

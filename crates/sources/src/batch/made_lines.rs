@@ -1,10 +1,11 @@
 //! Rows that are no lines, as lines: the texts of their fields one behind the other, and typed values beside them.
 //!
 //! ```text
-//! text    size a size b size c record | size d ..   a size of four bytes before each text, the record of JSON behind
+//! text    kind size a kind size b record | kind size c ..   kind and size before each text, the record of JSON behind
 //! ```
 //!
-//! Sizes make the texts of several fields together those of no other values.
+//! Kinds and sizes make the texts of several fields together those of no other values: `true`, 1 and "1" of JSON have one
+//! text, and columns may take them for different values.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use simd::POSITION_MAX;
 use values::Value;
 
-use super::text::{DECODE, Mark, Meaning, SIZE_BYTES, Shape, SourceRows, TextIndex};
+use super::text::{DECODE, HEAD_BYTES, Mark, Meaning, Shape, SourceRows, TextIndex};
 use super::{Cells, Picked, Row as _, Rows as _, TypedColumn, TypedColumns};
 use crate::error::{Error, Result};
 
@@ -76,22 +77,24 @@ impl TextIndex {
         made.columns = std::mem::take(columns);
         for row in 0..made.columns.len() {
             made.places.push((row as u32, row as u32 + 1));
-            self.push_fields(&mut made, row);
+            self.push_fields(&mut made, row, &[]);
             self.end_row(&made)?;
         }
         self.made = Some(Arc::new(made));
         Ok(())
     }
 
-    /// The same of records of JSON, of which `picked` has the values and `records` the places in the chunk. A line
+    /// The same of records of JSON, of which `picked` has the values, `records` the places in the chunk, and `kinds` the kinds
+    /// of the fields that have texts. A line
     /// counts with its end, which the last one of a chunk may lack.
     pub(super) fn make_records(
         &mut self,
         picked: &mut Picked,
         records: &TextIndex,
         (chunk, are_lines): (&[u8], bool),
-        width: usize,
+        kinds: &[u8],
     ) -> Result<()> {
+        let width = kinds.len() / records.len().max(1);
         let mut made = self.begin_made(width);
         made.columns.replace(records.len(), std::mem::take(&mut picked.made));
         made.broken = std::mem::take(&mut picked.broken);
@@ -100,7 +103,7 @@ impl TextIndex {
             let span = records.rows(chunk).row(row).span();
             let is_cut = are_lines && chunk.get(span.end - 1) != Some(&b'\n');
             made.places.push((span.start as u32, span.end as u32 + u32::from(is_cut)));
-            self.push_fields(&mut made, row);
+            self.push_fields(&mut made, row, &kinds[row * width..(row + 1) * width]);
             made.text.extend_from_slice(&chunk[span]);
             self.end_row(&made)?;
         }
@@ -110,8 +113,8 @@ impl TextIndex {
 
     fn begin_made(&mut self, width: usize) -> MadeLines {
         self.begin(&Shape {
-            separator_size: SIZE_BYTES,
-            prefix_size: SIZE_BYTES,
+            separator_size: HEAD_BYTES,
+            prefix_size: HEAD_BYTES,
             meaning: Meaning::Made,
             ..Shape::default()
         });
@@ -119,9 +122,11 @@ impl TextIndex {
         MadeLines { width, ..MadeLines::default() }
     }
 
-    fn push_fields(&mut self, made: &mut MadeLines, row: usize) {
+    /// Adds the texts of a row's fields; of kind 0 without `kinds`.
+    fn push_fields(&mut self, made: &mut MadeLines, row: usize, kinds: &[u8]) {
         let MadeLines { text, columns, width, .. } = made;
-        for column in &columns.columns()[..*width] {
+        for (field, column) in columns.columns()[..*width].iter().enumerate() {
+            text.push(kinds.get(field).copied().unwrap_or_default());
             let size_at = text.len();
             text.extend_from_slice(&NULL_SIZE.to_le_bytes());
             let start = text.len();

@@ -27,8 +27,8 @@ pub(crate) const DECODE: u32 = simd::FLAGS[0];
 /// Flag of a field end: the field begins with an opening quote.
 pub(crate) const QUOTED: u32 = simd::FLAGS[1];
 
-/// Bytes of the size before the text of a field, in lines that were made.
-pub(super) const SIZE_BYTES: u32 = 4;
+/// Bytes before the text of a field, in lines that were made: the kind of its value, and its size.
+pub(super) const HEAD_BYTES: u32 = 5;
 
 /// Rows that lines were made of.
 pub(super) trait SourceRows: fmt::Debug + Send + Sync {
@@ -237,7 +237,7 @@ impl<'a> TextRow<'a> {
     /// Fields from one to another as they stand in the text, with what separates them.
     #[inline]
     pub fn raw_fields(self, first: usize, last: usize) -> &'a [u8] {
-        let size = if self.index.made.is_some() { SIZE_BYTES } else { 0 };
+        let size = if self.index.made.is_some() { HEAD_BYTES } else { 0 };
         let start = self.field_start(first) - size as usize;
         &self.text[start..(self.ends[last] & POSITION_MAX) as usize]
     }

@@ -28,6 +28,8 @@ pub(crate) struct JsonReader {
     /// The fields of lines, if records are read as such, and room for the values of these.
     lines: Option<Arc<LineFields>>,
     room: Picked,
+    /// Kinds of the fields of these lines, row by row.
+    kinds: Vec<u8>,
 }
 
 impl JsonReader {
@@ -46,6 +48,7 @@ impl JsonReader {
             records: Vec::new(),
             lines,
             room: Picked::default(),
+            kinds: Vec::new(),
         }
     }
 
@@ -88,6 +91,18 @@ impl JsonReader {
     }
 }
 
+/// The kind of a field's value: values of one kind are other ones if their texts are.
+fn kind(found: Option<&FieldPlace>) -> u8 {
+    match found.map(|found| found.token) {
+        None => 0,
+        Some(Token::Null) => 1,
+        Some(Token::Boolean(_)) => 2,
+        Some(Token::Number) => 3,
+        Some(Token::Text | Token::Escaped) => 4,
+        Some(Token::Nested) => 5,
+    }
+}
+
 /// Refuses a value that its column does not take.
 fn check(key: &Key, found: Option<&FieldPlace>, text: &[u8]) -> std::result::Result<(), Fault> {
     match found {
@@ -109,6 +124,7 @@ impl Reader for JsonReader {
             None => batch.unpick().unwrap_or_default(),
         };
         begin(&mut picked, &self.shape);
+        self.kinds.clear();
         let index = batch.text();
         index.begin(&Shape::default());
         find_records(self.json, text, &mut self.records);
@@ -127,6 +143,10 @@ impl Reader for JsonReader {
             } else if self.lines.is_some() {
                 self.refuse(record, &mut picked.made);
             }
+            if let Some(lines) = &self.lines {
+                let found = &self.fields.found[..lines.names.len()];
+                self.kinds.extend(found.iter().map(|found| kind(found.as_ref())));
+            }
             for (literals, found) in picked.literals.iter_mut().zip(&self.fields.found) {
                 let is_string =
                     |found: &FieldPlace| matches!(found.token, Token::Text | Token::Escaped);
@@ -135,9 +155,9 @@ impl Reader for JsonReader {
         }
         match &self.lines {
             None => batch.pick(picked),
-            Some(lines) => {
+            Some(_) => {
                 let chunk = (text, self.json.is_lines);
-                batch.make_record_lines(&mut picked, chunk, lines.names.len())?;
+                batch.make_record_lines(&mut picked, chunk, &self.kinds)?;
                 self.room = picked;
             }
         }

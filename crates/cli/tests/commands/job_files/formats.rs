@@ -383,6 +383,28 @@ fn records_of_json_may_lack_fields_and_have_others() {
     );
 }
 
+/// Lines with one text got the id of the first of them.
+#[test]
+fn values_of_json_with_one_text_are_other_keys() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE codes (id INT PRIMARY KEY, code VARCHAR(9) UNIQUE)");
+    desk.exec("CREATE TABLE uses (n INT PRIMARY KEY, code INT)");
+    let records = "{\"n\": 1, \"code\": true}\n{\"n\": 2, \"code\": \"1\"}\n{\"n\": 3, \"code\": 1}\n\
+        {\"n\": 4, \"code\": true}\n";
+    desk.home.file("in.jsonl", records);
+    let job = format!(
+        "into = \"{}\"\n[input]\nfiles = [\"in.jsonl\"]\n[[table]]\nname = \"codes\"\n\
+         columns = {{ code = \"code\" }}\nentity = {{ key = [\"code\"], id = \"id\" }}\n[[table]]\n\
+         name = \"uses\"\ncolumns = {{ n = \"n\", code = {{ id_of = \"codes\" }} }}\n",
+        desk.database
+    );
+    desk.home.file("job.toml", &job);
+    let mut load = desk.home.inrush(["load", "-c", "job.toml", "--quiet", "--socket"]);
+    run(load.arg(desk.server.socket())).done();
+    assert_eq!(desk.rows("SELECT * FROM codes ORDER BY id"), ["1|true", "2|1"]);
+    assert_eq!(desk.rows("SELECT * FROM uses ORDER BY n"), ["1|1", "2|2", "3|2", "4|1"]);
+}
+
 #[test]
 fn an_append_that_is_killed_adds_each_row_once() {
     let Some(mut shop) = Shop::new() else { return };

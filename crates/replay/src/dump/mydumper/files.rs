@@ -76,7 +76,11 @@ pub(super) fn sort(
         }
     }
     for (name, path) in rows {
-        if let Some(stem) = name.strip_suffix(b".sql") {
+        if name.ends_with(b"-schema.sql") && is_unwritten(&folder::text(path)?) {
+            let what =
+                "has no CREATE TABLE: mydumper failed there, and its table is not in the dump";
+            warnings.push(format!("{} {what}", path.display()));
+        } else if let Some(stem) = name.strip_suffix(b".sql") {
             take_rows(&mut databases, folder, stem, path);
         } else if let Some(stem) = DELIMITED.iter().find_map(|ending| name.strip_suffix(*ending)) {
             let statements = [stem, b".sql"].concat();
@@ -185,11 +189,19 @@ struct DefinedObject {
     is_sequence: bool,
 }
 
+/// Words that the first statement of a definition or of rows begins with.
+const FIRST_WORDS: [&str; 4] = ["CREATE", "INSERT", "REPLACE", "LOAD"];
+
+/// True if a text has neither a definition nor rows.
+fn is_unwritten(text: &[u8]) -> bool {
+    !tokens(text).any(|one| FIRST_WORDS.iter().any(|word| one.is(word)))
+}
+
 /// The object that the first CREATE of a text makes; None if it begins with rows.
 fn made_by(text: &[u8]) -> Option<DefinedObject> {
     let mut pieces = tokens(text);
     pieces
-        .find(|one| ["CREATE", "INSERT", "REPLACE", "LOAD"].iter().any(|word| one.is(word)))
+        .find(|one| FIRST_WORDS.iter().any(|word| one.is(word)))
         .filter(|one| one.is("CREATE"))?;
     let words = ["OR", "REPLACE", "TABLE", "SEQUENCE", "IF", "NOT", "EXISTS"];
     let name = pieces.find(|one| !words.iter().any(|word| one.is(word)))?;
