@@ -510,11 +510,7 @@ fn is_nonsense(error: &mysql::Error) -> bool {
 /// The driver's words without its Rust type names.
 pub(crate) fn driver_text(error: &mysql::Error) -> String {
     match error {
-        // The driver wraps its own errors where it sends the rows of a file.
-        mysql::Error::IoError(e) => match e.get_ref().and_then(|inner| inner.downcast_ref()) {
-            Some(inner) => driver_text(inner),
-            None => e.to_string(),
-        },
+        mysql::Error::IoError(e) => system_text(e),
         mysql::Error::DriverError(e) => match e {
             mysql::DriverError::UnknownAuthPlugin(name) => format!(
                 "the account uses the authentication plugin {name}, which Inrush does not support"
@@ -541,6 +537,12 @@ pub(crate) fn forbidden(path: &Path) -> String {
         folder.display(),
         PATH.with("stream")
     )
+}
+
+/// The same of an error of the system, in which the driver wraps its own where it sends the rows of a file.
+pub(crate) fn system_text(error: &std::io::Error) -> String {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    inner.map_or_else(|| error.to_string(), driver_text)
 }
 
 /// `it may be held by ..`, for messages.

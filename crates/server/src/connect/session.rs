@@ -28,7 +28,7 @@ pub use self::row::Row;
 pub use self::variables::Isolation;
 pub use super::variables::NULL;
 use crate::engine::{Kind, OLAP};
-use crate::error::{Error, Result, shorten};
+use crate::error::{Error, Result, shorten, system_text};
 use crate::identifier::quote_text;
 use crate::options::ConnectOptions;
 use crate::version::Version;
@@ -341,7 +341,7 @@ impl Session {
             let mut seen = seen.lock();
             let copied = seen.1.run(|| copy(&mut source, out));
             let copied = copied.unwrap_or_else(|| Err(std::io::Error::other("a bug in Inrush")));
-            copied.inspect_err(|e| seen.0 = Some(e.to_string()))
+            copied.inspect_err(|e| seen.0 = Some(system_text(e)))
         });
         self.driver.set_local_infile_handler(Some(handler));
         let done = self.run_as(sql, error);

@@ -42,8 +42,9 @@ const RELATED: &str = "\
     INSERT INTO t SELECT seq, seq FROM seq_1_to_20; \
     CREATE TABLE c (id INT PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES t (id)) ENGINE=InnoDB; \
     INSERT INTO c SELECT seq, seq FROM seq_1_to_10";
-/// Two tables, one of which refers to the other.
+/// Two tables, one of which refers to the other. With the checks on it would be created in place, empty.
 const DUMP: &str = "\
+/*!40014 SET FOREIGN_KEY_CHECKS=0 */;
 DROP TABLE IF EXISTS `t`;
 CREATE TABLE `t` (`id` int(11) NOT NULL, `w` varchar(20), PRIMARY KEY (`id`), KEY `w` (`w`)) ENGINE=InnoDB;
 LOCK TABLES `t` WRITE;
