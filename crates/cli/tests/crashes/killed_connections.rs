@@ -297,7 +297,7 @@ fn commands_whose_connections_are_killed_leave_the_old_tables_or_the_new_ones() 
 }
 
 #[test]
-#[ignore = "minutes long; make test-more runs it"]
+#[ignore = "minutes long; make soak runs it"]
 fn every_command_whose_connections_are_killed_leaves_the_old_tables_or_the_new_ones() {
     case::all().iter().for_each(|case| kill_connections(case, 3));
 }

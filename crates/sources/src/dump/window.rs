@@ -31,7 +31,7 @@ pub(crate) struct Window {
     /// True if the last comment was that line, and no statement came behind it.
     pub(super) is_completed: bool,
     /// True if that line has not come behind the last first line.
-    pub(super) is_open: bool,
+    is_open: bool,
     /// The first line of a dump that stands behind one without its last line.
     pub(super) cut_before: Option<u64>,
     /// True if the dump forbids the client its commands.

@@ -90,8 +90,8 @@ impl SqlReader {
         Ok(true)
     }
 
-    /// Inputs read to their end that were written by mariadb-dump or mysqldump, as they begin, and lack the line
-    /// `-- Dump completed`, behind which only the triggers of `--tab` stand. They were cut, between two statements. With
+    /// Inputs read to their end that were written by mariadb-dump or mysqldump, as they begin, and do
+    /// not end as these do: with the line `-- Dump completed`. They were cut, between two statements. With
     /// the first line of the next dump, where one follows in the same input.
     pub fn cut_short(&self) -> &[(PathBuf, Option<u64>)] {
         &self.cut_short
@@ -104,7 +104,7 @@ impl SqlReader {
         };
         let (path, before) = (input.path(), window.cut_before);
         self.cut_short.extend(before.map(|line| (path.to_owned(), Some(line))));
-        if window.is_open {
+        if window.is_of_client && !window.is_completed {
             self.cut_short.push((path.to_owned(), None));
         }
     }

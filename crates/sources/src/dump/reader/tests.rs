@@ -69,8 +69,6 @@ fn a_dump_that_lacks_its_last_line_was_cut() {
             let next = whole.trim_start_matches('\u{feff}');
             assert!(is_cut(&format!("{dump}{next}")) && is_cut(&format!("{dump}{next}{next}")));
             assert!(!is_cut(&format!("{whole}USE b;\n{next}")));
-            // The triggers of --tab.
-            assert!(!is_cut(&format!("{whole}SET x=1;\n")));
         }
     }
     // Written with --skip-comments or by hand: nothing says how it ends.
