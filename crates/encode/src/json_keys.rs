@@ -99,7 +99,7 @@ pub(crate) fn keys(
     fields.columns.iter().enumerate().map(key).collect()
 }
 
-/// What a column of a type takes of a record.
+/// The kind of values that a column takes from a record.
 pub(crate) fn takes(sql_type: &SqlType) -> ColumnKind {
     match sql_type.family() {
         Family::Json(_) | Family::Document => ColumnKind::Json,

@@ -69,7 +69,8 @@ impl From<Error> for Failed {
 /// True for an error of the disk, or a stop: it says nothing about the build.
 fn is_of_machine(error: &Error) -> bool {
     match error {
-        Error::Io { .. } | Error::Interrupted => true,
+        Error::Io { .. } | Error::Forbidden { .. } | Error::UnusableFile { .. } => true,
+        Error::Interrupted => true,
         Error::Statement { errno: ER_GET_ERRNO, message, .. } => message.contains(NO_SPACE),
         error => error.errno().is_some_and(|errno| DISK_FULL.contains(&errno)),
     }

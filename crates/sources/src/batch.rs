@@ -226,12 +226,20 @@ impl Batch {
 
     /// Number of rows.
     pub fn len(&self) -> usize {
-        match (&self.held, &self.picked) {
-            (Held::Text(_), Some(picked)) => picked.rows.len(),
-            (Held::Typed(_), Some(picked)) if self.has_lines => picked.rows.len(),
-            _ if self.has_lines => self.lines.len(),
-            (Held::Text(index), None) => index.len(),
-            (Held::Typed(columns), _) => columns.len(),
+        match (self.lines(), &self.picked) {
+            (Ok(_), Some(picked)) => picked.rows.len(),
+            (Ok(index), None) => index.len(),
+            (Err(columns), _) => columns.len(),
+        }
+    }
+
+    /// The index of the rows that are lines, of a file or made; else the columns that are held.
+    #[inline]
+    fn lines(&self) -> std::result::Result<&TextIndex, &TypedColumns> {
+        match &self.held {
+            _ if self.has_lines => Ok(&self.lines),
+            Held::Text(index) => Ok(index),
+            Held::Typed(columns) => Err(columns),
         }
     }
 
@@ -302,11 +310,12 @@ impl Batch {
     pub(crate) fn make_record_lines(
         &mut self,
         picked: &mut Picked,
-        chunk: (&[u8], bool),
+        chunk: &[u8],
+        are_lines: bool,
         kinds: &[u8],
     ) -> Result<()> {
         if let Held::Text(records) = &self.held {
-            self.lines.make_records(picked, records, chunk, kinds)?;
+            self.lines.make_records(picked, records, chunk, are_lines, kinds)?;
             self.has_lines = true;
         }
         Ok(())
@@ -314,32 +323,23 @@ impl Batch {
 
     /// The rows of the text, if they are held as one. `chunk` is what they were read from.
     pub fn text_rows<'a>(&'a self, chunk: &'a Chunk) -> Option<TextRows<'a>> {
-        match &self.held {
-            _ if self.has_lines => Some(self.lines.rows(&chunk.bytes)),
-            Held::Text(index) => Some(index.rows(&chunk.bytes)),
-            Held::Typed(_) => None,
-        }
+        self.lines().ok().map(|index| index.rows(&chunk.bytes))
     }
 
     /// Gives the rows to `visitor`. `chunk` is what they were read from.
     #[inline]
     pub fn visit<V: Visit>(&self, chunk: &Chunk, visitor: V) -> V::Output {
-        if let Some(rows) = Some(&self.lines).filter(|_| self.has_lines) {
-            let rows = rows.rows(&chunk.bytes);
-            return match &self.picked {
-                Some(picked) => visitor.rows(PickedRows::new(rows, picked)),
-                None => visitor.rows(rows),
-            };
-        }
-        if let (Held::Text(index), Some(picked)) = (&self.held, &self.picked) {
-            return visitor.rows(PickedRows::new(index.rows(&chunk.bytes), picked));
-        }
-        match (&self.held, &self.formats) {
-            (Held::Text(index), None) => visitor.rows(index.rows(&chunk.bytes)),
-            (Held::Text(index), Some(formats)) => {
-                visitor.rows(FormattedRows::new(index.rows(&chunk.bytes), formats))
+        let rows = match self.lines() {
+            Ok(index) => index.rows(&chunk.bytes),
+            Err(columns) => return visitor.rows(columns.rows()),
+        };
+        match (&self.picked, &self.formats) {
+            (Some(picked), _) => visitor.rows(PickedRows::new(rows, picked)),
+            // Lines that were made have values of their own for what is formatted.
+            (None, Some(formats)) if !self.has_lines => {
+                visitor.rows(FormattedRows::new(rows, formats))
             }
-            (Held::Typed(columns), _) => visitor.rows(columns.rows()),
+            (None, _) => visitor.rows(rows),
         }
     }
 }

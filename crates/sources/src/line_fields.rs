@@ -32,7 +32,7 @@ pub struct LineValue {
     pub field: usize,
     /// The type of the column.
     pub sql_type: SqlType,
-    /// What the column takes of a record of JSON.
+    /// The kind of values that the column takes from a record of JSON.
     pub takes: ColumnKind,
     /// The value where such a record lacks the field.
     pub absent: MissingValue,

@@ -26,7 +26,7 @@ pub(super) enum Shapes {
 }
 
 impl Shapes {
-    /// Those of a column; none of a column of other values.
+    /// Shapes of a column; none of a column of other values.
     pub(super) fn of_column(sql_type: &SqlType) -> Option<Shapes> {
         let of = |kind| match kind {
             Kind::Collection => Shapes::All,

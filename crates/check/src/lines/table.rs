@@ -84,8 +84,8 @@ impl LineTable {
         let (mut of_lines, mut of_rows) = (None, None);
         if !key.is_empty() {
             let convert = &inspected.convert;
-            let of_fields = (&formats, &values);
-            let (lines, rows) = keys(session, &table, mapping, &key_columns, convert, of_fields)?;
+            let (lines, rows) =
+                keys(session, &table, mapping, &key_columns, convert, &formats, &values)?;
             (of_lines, of_rows) = (Some(lines), Some(rows));
         }
         let ids = mapping.columns.iter().flatten().filter_map(|(column, from)| match from {
@@ -232,7 +232,8 @@ fn keys(
     mapping: &Arc<Mapping>,
     columns: &[BoundColumn],
     convert: &ConvertOptions,
-    (formats, values): (&Formats, &ColumnValues),
+    formats: &Formats,
+    values: &ColumnValues,
 ) -> Result<(KeyOf, KeyOf), Error> {
     let collations = learned(session, columns)?;
     let names: Vec<String> = columns.iter().map(|bound| bound.column.name.clone()).collect();
@@ -346,9 +347,9 @@ impl LookupColumns {
         };
         let (mapping, formats) = (Arc::new(mapping), Formats::default());
         let values = ColumnValues::of_type(&key_column.sql_type);
-        let of_fields = (&formats, &values);
+        let convert = &like.convert;
         let (key, row_key) =
-            keys(session, &table, &mapping, &bound[..1], &like.convert, of_fields)?;
+            keys(session, &table, &mapping, &bound[..1], convert, &formats, &values)?;
         let base_or_view = table.base_or_view();
         Ok(LookupColumns { key, row_key, key_column, take, base_or_view })
     }

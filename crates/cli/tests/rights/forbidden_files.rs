@@ -83,7 +83,7 @@ fn a_file_that_root_may_not_make_is_named() {
     }
     let mut scene = Scene::new(&server, Mode::Replace, 500);
     let folder = server.datadir().join(&scene.database);
-    // What was made before can be removed by the next load only.
+    // Files that were made before can be removed by the next load only.
     for (place, is_clean) in [("staging.discarded", true), ("verify.end", false)] {
         let mut child = start(&mut bound(&scene.load_with(&format!("{place}=pause"))));
         wait_paused(&mut child);

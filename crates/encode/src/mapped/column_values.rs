@@ -8,7 +8,7 @@ use super::mapping::Mapping;
 use super::resolved::{Lines, Resolved};
 use crate::json_keys;
 
-/// What the columns of a mapping take of a field, in the order of columns; none of a column that takes texts, or
+/// Values that the columns of a mapping take from a field, in the order of columns; none of a column that takes texts, or
 /// nothing.
 #[derive(Clone, Debug, Default)]
 pub struct ColumnValues(Vec<Option<ColumnValue>>);
@@ -21,7 +21,7 @@ struct ColumnValue {
 }
 
 impl ColumnValues {
-    /// Those of a table, whose rows are read in this way. Fields with a format are read as texts.
+    /// Values for the columns of a table, whose rows are read in this way. Fields with a format are read as texts.
     pub fn of(read_as: &ReadAs) -> ColumnValues {
         let value = |(at, sql_type): (usize, &Option<SqlType>)| {
             let sql_type = sql_type.clone().filter(|_| read_as.formats.text(at).is_none())?;

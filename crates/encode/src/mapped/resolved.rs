@@ -12,7 +12,7 @@ use super::mapping::{From, Mapping, Piece, RowReference};
 #[derive(Clone, Debug)]
 pub struct Lines {
     names: Vec<String>,
-    /// What is read of rows, if lines are made of these.
+    /// Fields and values that are read of rows, if lines are made of these.
     read: Option<Arc<LineFields>>,
 }
 
@@ -52,7 +52,7 @@ impl Lines {
         Lines { names: self.names.clone(), read: Some(Arc::new(read)) }
     }
 
-    /// What is read of rows, if lines are made of these.
+    /// Fields and values that are read of rows, if lines are made of these.
     pub fn read(&self) -> Option<Arc<LineFields>> {
         self.read.clone()
     }

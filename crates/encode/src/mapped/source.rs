@@ -46,7 +46,7 @@ impl MappedSource {
         }
         let lines = Lines::of(&mut *input, share.mapping.fields.as_deref())?;
         if input.facts().makes_lines {
-            // Whether there are moments is known from then on.
+            // Moments among its fields are known from then on.
             input.start()?;
         }
         input.change(|read_as| read_as.fields = lines.kinds())?;

@@ -253,7 +253,7 @@ impl ServerFacts {
         let all = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
         if let Err(e) = rustix::fs::accessat(&folder, ".", all, AtFlags::empty()) {
             let how = match is_root() {
-                true => forbidden(&path),
+                true => format!("{}; or run as user {owner}", forbidden(&path)),
                 false => format!("run as root or as user {owner}"),
             };
             return refuse(format!("{} is not writable: {e}; {how}", path.display()));

@@ -91,7 +91,8 @@ impl TextIndex {
         &mut self,
         picked: &mut Picked,
         records: &TextIndex,
-        (chunk, are_lines): (&[u8], bool),
+        chunk: &[u8],
+        are_lines: bool,
         kinds: &[u8],
     ) -> Result<()> {
         let width = kinds.len() / records.len().max(1);

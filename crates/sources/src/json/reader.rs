@@ -156,8 +156,8 @@ impl Reader for JsonReader {
         match &self.lines {
             None => batch.pick(picked),
             Some(_) => {
-                let chunk = (text, self.json.is_lines);
-                batch.make_record_lines(&mut picked, chunk, &self.kinds)?;
+                let are_lines = self.json.is_lines;
+                batch.make_record_lines(&mut picked, text, are_lines, &self.kinds)?;
                 self.room = picked;
             }
         }

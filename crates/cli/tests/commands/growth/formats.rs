@@ -87,11 +87,11 @@ fn workbook(sheets: usize, rows: &str, texts: &str) -> Vec<u8> {
     });
     add(
         "xl/_rels/workbook.xml.rels",
-        &all(of_sheets + &relationship("t", "sharedStrings", "texts.xml")),
+        &all(of_sheets + &relationship("t", "sharedStrings", "sharedStrings.xml")),
     );
     let names = many(sheets, |at| format!("<sheet name='S{at}' r:id='s{at}'/>"));
     add("xl/workbook.xml", &format!("<workbook><sheets>{names}</sheets></workbook>"));
-    add("xl/texts.xml", &format!("<sst>{texts}</sst>"));
+    add("xl/sharedStrings.xml", &format!("<sst>{texts}</sst>"));
     let sheet = format!("<worksheet><sheetData>{rows}</sheetData></worksheet>");
     (0..sheets).for_each(|at| add(&format!("xl/sheets/{at}.xml"), &sheet));
     zip.finish().unwrap().into_inner()

@@ -254,7 +254,7 @@ const TYPES: &str = "id INT PRIMARY KEY, b BIT(9), y YEAR, u BIGINT UNSIGNED, d 
     day DATE, at DATETIME(6), stamp TIMESTAMP(3) NULL, clock TIME(6), t VARCHAR(20), raw VARBINARY(20), doc JSON, \
     e ENUM('x','1')";
 
-/// What each type shows of its values.
+/// A value of each type, as the server shows it.
 const SHOWN: &str = "SELECT id, HEX(b), y, u, d, f, g, day, at, stamp, clock, HEX(t), t IS NULL, HEX(raw), doc, e \
     FROM TABLE ORDER BY id";
 
