@@ -21,6 +21,8 @@ PLUGINS := $(abspath $(TARGET))/plugins
 
 # Where readers of Parquet and Arrow are, for tests.
 PYTHON := $(abspath $(TARGET))/python
+# Microsoft's server of Azure Blob Storage for tests.
+AZURITE := $(abspath $(TARGET))/azurite
 
 # Tests wait for servers and disks more than half of the time.
 THREADS ?= $(shell echo $$(( $$(nproc) * 5 / 2 )))
@@ -109,7 +111,9 @@ test:
 	elif $(CARGO) deny --locked fetch db 2>/dev/null; then $(CARGO) deny --locked -L error check advisories; \
 	else echo 'not checked, for they cannot be fetched: advisories (cargo deny check advisories)'; fi
 
-# Tests that take minutes each; what was built for make test serves them.
+# Tests that take minutes each; what was built for make test serves them: cargo would build the dependencies of one
+# package (-p) anew, with fewer features.
+test-more: export RUST_TEST_THREADS = $(THREADS)
 test-more:
 	@scripts/setup.sh 8 test
 	INRUSH_TEST_KILLS=5 INRUSH_LINES=10 $(CARGO) test --locked --workspace --test main -- \
@@ -119,13 +123,17 @@ test-more:
 		traps:: incremental_backups:: untested:: related:: disturbed:: flushed::
 	$(call on_mysql,$(MYSQL_SOME))
 	@if [ -x $(SERVERS)/mysql/bin/mysqld ]; then SOAK_CASES=10 SOAK_SEED=100 SOAK_SERVERS=$(SERVERS)/mysql/bin/mysqld \
-		SOAK_DIR='$(abspath $(TARGET))/soak-failed' $(CARGO) test --locked -q -p inrush --test soak; fi
+		SOAK_DIR='$(abspath $(TARGET))/soak-failed' $(CARGO) test --locked -q --workspace --test soak; fi
 	@if python3 -m venv $(PYTHON) && $(PYTHON)/bin/pip install -q pyarrow duckdb polars; then \
 		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked --workspace --test main -- read_exports; \
 	else echo 'skipped, for Python packages cannot be had here: pyarrow, DuckDB and polars read exports'; fi
 	@if python3 -m venv $(PYTHON) && $(PYTHON)/bin/pip install -q 'moto[server]'; then \
 		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked --workspace --test main -- cloud:: object_store; \
 	else echo 'skipped, for the Python package moto cannot be had here: loads from and exports to object stores'; fi
+	@if npm install --silent --no-audit --no-fund --prefix $(AZURITE) azurite@3.37.0; then \
+		INRUSH_TEST_AZURITE=$(AZURITE)/node_modules/.bin/azurite-blob \
+			$(CARGO) test --locked --workspace --test main -- cloud::azure; \
+	else echo 'skipped, for the package azurite of npm cannot be had here: loads from and exports to Azure'; fi
 	$(MAKE) --no-print-directory test-python
 	@if [ "$$(id -u)" != 0 ]; then echo 'skipped, for only root can unpack a clean Debian: packages are installed there'; \
 	elif scripts/setup.sh 4 dist-test && sh -c '. packaging/common.sh && clean_debian "$$work/base"'; then \
@@ -134,7 +142,7 @@ test-more:
 
 # The Python package on each Python that is here, with the program that make test built.
 test-python:
-	$(CARGO) build --locked -p inrush-adbc
+	$(CARGO) build --locked --workspace --lib --tests
 	scripts/python-tests.sh $(TARGET)/debug/inrush
 
 bench:

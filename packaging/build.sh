@@ -43,7 +43,7 @@ build() {
 
 if [ "$profile" = debug ]; then
     driver=$target/debug/libadbc_driver_inrush.so
-    [ -e "$driver" ] || { say 'The wheel has no driver for ADBC (cargo build --locked -p inrush-adbc).' && driver=; }
+    [ -e "$driver" ] || { say 'The wheel has no driver for ADBC (make test-python builds it).' && driver=; }
     program=$target/debug/inrush pack=gzip glibc=$(ldd --version | sed -n '1s/.* //p')
     [ -x "$program" ] || fail "PROFILE=debug packs what make test built, and there is no $program."
 else

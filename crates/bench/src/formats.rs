@@ -1,10 +1,13 @@
 //! `inrush bench formats`: the same rows from CSV, Parquet, Arrow and JSON Lines, and by other libraries.
 //!
-//! TPC-H lineitem is loaded, and written by `inrush export` in every format; then each file is loaded, by turns. Of a
-//! table with 40 columns five are loaded, from CSV and from Parquet. Every loaded table has to equal that of the CSV file.
+//! TPC-H lineitem is loaded, and written by `inrush export` in every format; then each file is loaded, by turns, also over
+//! HTTP and by a job file. Of a table with 40 columns five are loaded, from CSV and from Parquet. Every loaded table has to
+//! equal that of the CSV file.
 //!
-//! In reading order: [`way`] is what is run, `wide` the table of many columns, [`outcome`] what is printed.
+//! In reading order: [`way`] is what is run, `wide` the table of many columns, `file_server` the files over HTTP,
+//! [`outcome`] what is printed.
 
+mod file_server;
 pub mod outcome;
 pub mod way;
 mod wide;
@@ -20,6 +23,7 @@ use server::Session;
 pub use self::outcome::{FormatsOutcome, WayOutcome};
 pub use self::way::FormatWay;
 
+use self::file_server::FileServer;
 use crate::choice::Choice;
 use crate::client;
 use crate::clock::Clock;
@@ -113,6 +117,7 @@ struct Yard<'a> {
     session: Session,
     program: Program,
     folder: PathBuf,
+    files: FileServer,
     /// CHECKSUM TABLE of what the ways load: of lineitem, and of the columns of the wide table.
     checksums: [Option<String>; 2],
 }
@@ -123,9 +128,12 @@ impl<'a> Yard<'a> {
         options: &'a FormatsOptions,
         folder: PathBuf,
     ) -> Result<Yard<'a>, Error> {
-        let program = host.program(&options.host);
+        let mut program = host.program(&options.host);
+        let files = FileServer::start(folder.clone()).map_err(Error::io("serving", &folder))?;
+        program.environment =
+            vec![("AWS_ENDPOINT_URL", files.url()), ("AWS_SKIP_SIGNATURE", "true".to_owned())];
         let (session, checksums) = (host.session()?, [None, None]);
-        Ok(Yard { host, options, session, program, folder, checksums })
+        Ok(Yard { host, options, session, program, folder, files, checksums })
     }
 
     /// The ways that can be run, those first that others are compared with; others are noted.
@@ -198,11 +206,44 @@ impl<'a> Yard<'a> {
 
     fn load(&self, file: &Path, table: &str, more: &[&str]) -> Result<serde_json::Value, Error> {
         let mut arguments: Vec<OsString> = more.iter().map(OsString::from).collect();
-        if let Some(bytes) = self.options.memory_bytes_max {
-            arguments.extend(["--memory".into(), bytes.to_string().into()]);
-        }
+        arguments.extend(self.memory());
         let into = format!("{DATABASE}.{table}");
         self.program.load(file, &into, &arguments, &self.host.server.connect)
+    }
+
+    /// The input of a way, as the command names it.
+    fn input(&self, way: FormatWay, path: PathBuf) -> PathBuf {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        match way {
+            FormatWay::Http => format!("{}/{name}", self.files.url()).into(),
+            FormatWay::S3 => format!("s3://files/{name}").into(),
+            _ => path,
+        }
+    }
+
+    /// Loads a file by a job file that names every column.
+    fn load_job(&mut self, way: FormatWay, file: &Path) -> Result<serde_json::Value, Error> {
+        let columns = self.session.query(&format!("SHOW COLUMNS FROM {LOADED}"))?;
+        let columns: Vec<String> =
+            columns.iter().map(|row| row.text(0)).collect::<Result<_, _>>()?;
+        let columns: Vec<String> =
+            columns.iter().map(|name| format!("{name} = \"{name}\"")).collect();
+        let job = self.folder.join(format!("{}.toml", way.short()));
+        let header = if way.header().is_empty() { "" } else { "header = true\n" };
+        let text = format!(
+            "into = \"{DATABASE}\"\n[input]\nfiles = [{:?}]\n{header}[[table]]\nname = \"{LOADED}\"\n\
+             columns = {{ {} }}\n",
+            file.to_string_lossy(),
+            columns.join(", ")
+        );
+        fs::write(&job, text).map_err(Error::io("writing", &job))?;
+        self.program.load_job(&job, &self.memory(), &self.host.server.connect)
+    }
+
+    /// The option that limits memory, if there is one.
+    fn memory(&self) -> Vec<OsString> {
+        let bytes = self.options.memory_bytes_max;
+        bytes.map_or_else(Vec::new, |bytes| vec!["--memory".into(), bytes.to_string().into()])
     }
 
     fn export(&self, table: &str, path: &Path, more: &[&str]) -> Result<(), Error> {
@@ -244,7 +285,8 @@ impl<'a> Yard<'a> {
         }
         let report = match way.is_peer() {
             true => self.peer(way, Some(&path)).map(|_| None)?,
-            false => Some(self.load(&path, LOADED, &arguments)?),
+            false if way.is_job() => Some(self.load_job(way, &path)?),
+            false => Some(self.load(&self.input(way, path), LOADED, &arguments)?),
         };
         outcome.runs.push(clock.stop(), report);
         self.compare(way)

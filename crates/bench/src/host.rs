@@ -139,7 +139,8 @@ impl Host {
     /// The program to measure, which is told to use this server.
     pub(crate) fn program(&self, options: &HostOptions) -> Program {
         let connect_arguments = self.server.arguments.clone();
-        Program { path: options.program.clone(), connect_arguments }
+        let path = options.program.clone();
+        Program { path, connect_arguments, environment: Vec::new() }
     }
 
     /// True if the server is the benchmark's own, so that its settings may be changed.

@@ -3,7 +3,7 @@
 //! A process of its own for each load: its memory is that of the load alone, and its seconds are
 //! those that a user waits.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,6 +17,8 @@ use crate::error::Error;
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
     pub(crate) connect_arguments: Vec<OsString>,
+    /// Variables of its environment, and their values.
+    pub(crate) environment: Vec<(&'static str, String)>,
 }
 
 /// The inrush program beside the running one, or on PATH.
@@ -35,10 +37,20 @@ impl Program {
         arguments: &[OsString],
         connect: &ConnectOptions,
     ) -> Result<serde_json::Value, Error> {
-        let mut command = Command::new(&self.path);
-        command.arg("load").arg(file).arg("--into").arg(table).args(arguments);
+        let words = ["load".as_ref(), file.as_os_str(), "--into".as_ref(), table.as_ref()];
         let failed = |said: String| Error::Inrush { table: table.to_owned(), said };
-        self.report(command, connect, failed)
+        self.report(&words, arguments, connect, failed)
+    }
+
+    /// `inrush load -c JOB`; gives its report. Errors as [`Program::load`].
+    pub(crate) fn load_job(
+        &self,
+        job: &Path,
+        arguments: &[OsString],
+        connect: &ConnectOptions,
+    ) -> Result<serde_json::Value, Error> {
+        let words = ["load".as_ref(), "-c".as_ref(), job.as_os_str()];
+        self.report(&words, arguments, connect, of_command("inrush load -c"))
     }
 
     /// `inrush plan FILE --into TABLE`; gives its report. Errors as [`Program::load`].
@@ -48,10 +60,8 @@ impl Program {
         table: &str,
         connect: &ConnectOptions,
     ) -> Result<serde_json::Value, Error> {
-        let mut command = Command::new(&self.path);
-        command.arg("plan").arg(file).arg("--into").arg(table);
-        let failed = |said: String| Error::Program { name: "inrush plan".to_owned(), said };
-        self.report(command, connect, failed)
+        let words = ["plan".as_ref(), file.as_os_str(), "--into".as_ref(), table.as_ref()];
+        self.report(&words, &[], connect, of_command("inrush plan"))
     }
 
     /// `inrush replay DUMP ..`; gives its report. Errors as [`Program::load`].
@@ -61,10 +71,8 @@ impl Program {
         arguments: &[OsString],
         connect: &ConnectOptions,
     ) -> Result<serde_json::Value, Error> {
-        let mut command = Command::new(&self.path);
-        command.arg("replay").arg(dump).args(arguments);
-        let failed = |said: String| Error::Program { name: "inrush replay".to_owned(), said };
-        self.report(command, connect, failed)
+        let words = ["replay".as_ref(), dump.as_os_str()];
+        self.report(&words, arguments, connect, of_command("inrush replay"))
     }
 
     /// `inrush export TABLE -o FILE`; gives its report. Errors as [`Program::load`].
@@ -75,28 +83,38 @@ impl Program {
         more: &[&str],
         connect: &ConnectOptions,
     ) -> Result<serde_json::Value, Error> {
-        let mut command = Command::new(&self.path);
-        command.arg("export").arg(table).arg("--output").arg(file).args(more);
-        let failed = |said: String| Error::Program { name: "inrush export".to_owned(), said };
-        self.report(command, connect, failed)
+        let words = ["export".as_ref(), table.as_ref(), "--output".as_ref(), file.as_os_str()];
+        let more: Vec<OsString> = more.iter().map(OsString::from).collect();
+        self.report(&words, &more, connect, of_command("inrush export"))
     }
 
     /// Runs a command of Inrush that prints a report.
     fn report(
         &self,
-        mut command: Command,
+        words: &[&OsStr],
+        arguments: &[OsString],
         connect: &ConnectOptions,
         failed: impl Fn(String) -> Error,
     ) -> Result<serde_json::Value, Error> {
+        let mut command = Command::new(&self.path);
+        command.args(words).args(arguments);
         command.args(["--json", "--quiet"]).args(&self.connect_arguments);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(password) = &connect.password {
             command.env("MYSQL_PWD", password.expose_secret());
         }
         let output = command.output().map_err(Error::io("running", &self.path))?;
-        if !output.status.success() {
+        // 3: loaded, and some rows were refused.
+        let is_tolerant = arguments.iter().any(|argument| argument == "--rejects-max");
+        if !(output.status.success() || is_tolerant && output.status.code() == Some(3)) {
             return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
         serde_json::from_slice(&output.stdout)
             .map_err(|error| failed(format!("no report: {error}")))
     }
+}
+
+/// The error of a command, with what it has said.
+fn of_command(name: &str) -> impl Fn(String) -> Error {
+    move |said| Error::Program { name: name.to_owned(), said }
 }

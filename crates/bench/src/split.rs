@@ -10,10 +10,8 @@ mod rows;
 mod ways;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
-use secrecy::ExposeSecret;
 use server::Session;
 
 pub use self::outcome::{FileOutcome, SplitOutcome, WayOutcome};
@@ -170,27 +168,12 @@ impl Bench<'_> {
     }
 
     fn inrush(&self, job: &Path, rejects_max: u64) -> Result<(), Error> {
-        let SplitOptions { host: HostOptions { program, .. }, memory_bytes_max, .. } = self.options;
-        let mut command = Command::new(program);
-        command.args(["load", "--quiet", "--job"]).arg(job);
-        command.args(["--rejects-max", &rejects_max.to_string()]);
-        command.args(&self.host.server.arguments);
-        if let Some(bytes) = memory_bytes_max {
-            command.args(["--memory", &bytes.to_string()]);
+        let mut arguments = vec!["--rejects-max".into(), rejects_max.to_string().into()];
+        if let Some(bytes) = self.options.memory_bytes_max {
+            arguments.extend(["--memory".into(), bytes.to_string().into()]);
         }
-        if let Some(password) = &self.host.server.connect.password {
-            command.env("MYSQL_PWD", password.expose_secret());
-        }
-        let output = command.output().map_err(Error::io("running", program))?;
-        // 3: loaded, some lines were refused.
-        match output.status.code() {
-            Some(0) if !self.has_bad => Ok(()),
-            Some(3) if self.has_bad => Ok(()),
-            _ => Err(Error::Inrush {
-                table: DATABASE.to_owned(),
-                said: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-            }),
-        }
+        let program = self.host.program(&self.options.host);
+        program.load_job(job, &arguments, &self.host.server.connect).map(drop)
     }
 }
 

@@ -122,29 +122,20 @@ impl Svg {
     pub(crate) fn rect(&mut self, at: (f64, f64), size: (f64, f64), ink: Ink, opacity: f64) {
         let faint =
             if opacity < 1.0 { format!(" fill-opacity=\"{opacity:.3}\"") } else { String::new() };
-        self.push(&format!(
-            "<rect class=\"f-{}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
-             fill=\"{}\"{faint}/>",
-            ink.class(),
-            at.0,
-            at.1,
-            size.0,
-            size.1,
-            ink.light(),
-        ));
+        self.push_box("f", at, size, ink, &format!("fill=\"{}\"{faint}", ink.light()));
     }
 
     /// The outline of a box.
     pub(crate) fn frame(&mut self, at: (f64, f64), size: (f64, f64), ink: Ink) {
+        let stroke = format!("fill=\"none\" stroke=\"{}\" stroke-width=\"2\"", ink.light());
+        self.push_box("s", at, size, ink, &stroke);
+    }
+
+    fn push_box(&mut self, kind: &str, at: (f64, f64), size: (f64, f64), ink: Ink, paint: &str) {
+        let ((x, y), (width, height), class) = (at, size, ink.class());
         self.push(&format!(
-            "<rect class=\"s-{}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
-             fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>",
-            ink.class(),
-            at.0,
-            at.1,
-            size.0,
-            size.1,
-            ink.light(),
+            "<rect class=\"{kind}-{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
+             height=\"{height:.1}\" {paint}/>"
         ));
     }
 

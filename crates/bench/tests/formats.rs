@@ -15,7 +15,9 @@ fn every_format_gives_an_equal_table() {
     let report = run(&mut bench).report();
     let ways = report["ways"].as_array().unwrap();
     let names: Vec<&str> = ways.iter().map(|way| way["way"].as_str().unwrap()).collect();
-    assert_eq!(names, ["csv", "parquet", "arrow", "json_lines", "wide_csv", "wide_parquet"]);
+    let plain = ["csv", "parquet", "arrow", "json_lines", "http", "s3"];
+    let jobs = ["job_csv", "job_parquet", "job_arrow", "job_json_lines"];
+    assert_eq!(names, [&plain[..], &jobs, &["wide_csv", "wide_parquet"]].concat());
     for way in ways {
         assert!(way["runs"][0]["seconds"].as_f64().unwrap() > 0.0, "{way}");
         assert_eq!(way["reports"][0]["rows"], way["rows"], "{way}");

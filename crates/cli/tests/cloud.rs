@@ -1,6 +1,7 @@
-//! Object stores: a server of S3 in Python (moto), and servers that refuse, change and die.
+//! Object stores: servers of S3 (moto) and of Azure (Azurite), and servers that refuse, change and die.
 
 mod answers;
+mod azure;
 mod google;
 mod moto;
 mod read;

@@ -13,6 +13,18 @@ choices! {
         Arrow = "arrow", "Inrush, Arrow IPC";
         /// Inrush, JSON Lines.
         JsonLines = "jsonl", "Inrush, JSON Lines";
+        /// Inrush, a CSV file on a web server of this machine.
+        Http = "http", "Inrush, CSV over HTTP";
+        /// Inrush, a CSV file in an object store on this machine.
+        S3 = "s3", "Inrush, CSV by the protocol of S3";
+        /// Inrush, CSV by a job file with one table.
+        JobCsv = "job-csv", "Inrush, job file, CSV";
+        /// Inrush, Parquet by the same job file.
+        JobParquet = "job-parquet", "Inrush, job file, Parquet";
+        /// Inrush, Arrow IPC by the same job file.
+        JobArrow = "job-arrow", "Inrush, job file, Arrow IPC";
+        /// Inrush, JSON Lines by the same job file.
+        JobJsonLines = "job-jsonl", "Inrush, job file, JSON Lines";
         /// Inrush, 5 columns of a CSV file that has 40.
         WideCsv = "wide-csv", "Inrush, 5 of 40 columns, CSV";
         /// Inrush, 5 columns of a Parquet file that has 40.
@@ -30,10 +42,15 @@ impl FormatWay {
     /// The end of the name of the file that is loaded.
     pub(super) fn ending(self) -> &'static str {
         match self {
-            FormatWay::Csv | FormatWay::WideCsv => "csv",
-            FormatWay::Arrow => "arrow",
-            FormatWay::JsonLines => "jsonl",
+            FormatWay::Csv
+            | FormatWay::WideCsv
+            | FormatWay::Http
+            | FormatWay::S3
+            | FormatWay::JobCsv => "csv",
+            FormatWay::Arrow | FormatWay::JobArrow => "arrow",
+            FormatWay::JsonLines | FormatWay::JobJsonLines => "jsonl",
             FormatWay::Parquet
+            | FormatWay::JobParquet
             | FormatWay::WideParquet
             | FormatWay::DuckDb
             | FormatWay::Polars
@@ -51,6 +68,17 @@ impl FormatWay {
         matches!(self, FormatWay::WideCsv | FormatWay::WideParquet)
     }
 
+    /// True if a job file names the table and its columns.
+    pub(super) fn is_job(self) -> bool {
+        matches!(
+            self,
+            FormatWay::JobCsv
+                | FormatWay::JobParquet
+                | FormatWay::JobArrow
+                | FormatWay::JobJsonLines
+        )
+    }
+
     /// True of programs in Python.
     pub(super) fn is_peer(self) -> bool {
         matches!(self, FormatWay::DuckDb | FormatWay::Polars | FormatWay::Pandas)
@@ -58,6 +86,10 @@ impl FormatWay {
 
     /// The way whose time this one is compared with.
     pub(super) fn compared_with(self) -> FormatWay {
-        if self.is_wide() { FormatWay::WideCsv } else { FormatWay::Csv }
+        match self {
+            _ if self.is_wide() => FormatWay::WideCsv,
+            _ if self.is_job() => FormatWay::JobCsv,
+            _ => FormatWay::Csv,
+        }
     }
 }

@@ -244,6 +244,7 @@ impl Field<'_> {
         let program = Program {
             path: self.options.program.clone(),
             connect_arguments: self.yard.arguments(),
+            environment: Vec::new(),
         };
         let words = ["--dialect", "mysql", "--mode", "append", "--columns", self.version.columns()];
         let mut arguments: Vec<OsString> = words.map(OsString::from).into();

@@ -39,7 +39,7 @@ impl<'a> Line<'a> {
     }
 
     fn at(&mut self) -> LineAt {
-        self.here.line_at(self.text().span().len() as u32)
+        self.here.line_at(self.text().line_bytes())
     }
 }
 

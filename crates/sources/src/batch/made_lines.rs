@@ -47,6 +47,11 @@ impl SourceRows for MadeLines {
     }
 
     #[inline]
+    fn are_in_text(&self) -> bool {
+        self.has_records
+    }
+
+    #[inline]
     fn value(&self, row: u32, value: usize) -> Value<'_> {
         self.columns.columns()[self.width + value].value(row as usize)
     }
@@ -85,8 +90,7 @@ impl TextIndex {
     }
 
     /// The same of records of JSON, of which `picked` has the values, `records` the places in the chunk, and `kinds` the kinds
-    /// of the fields that have texts. A line
-    /// counts with its end, which the last one of a chunk may lack.
+    /// of the fields that have texts. A line counts with its end, which the last one of a chunk may lack.
     pub(super) fn make_records(
         &mut self,
         picked: &mut Picked,
@@ -143,10 +147,15 @@ impl TextIndex {
 
     fn end_row(&mut self, made: &MadeLines) -> Result<()> {
         if made.text.len() > POSITION_MAX as usize {
-            return Err(Error::Dialect(
-                "a row has more than 1 GiB of text, and a job file divides shorter rows only"
+            let message = match made.places.len() {
+                1 => "a row has more than 1 GiB of text, and a job file divides shorter rows only"
                     .to_owned(),
-            ));
+                rows => format!(
+                    "{rows} rows that are read together have more than 1 GiB of text; with less memory \
+                     fewer are read together"
+                ),
+            };
+            return Err(Error::Dialect(message));
         }
         self.marks.push(Mark { fields: self.fields as u32, end: made.text.len() as u32 });
         Ok(())
@@ -214,6 +223,7 @@ mod tests {
             );
             let decimal = values::Decimal { units: -5, scale: 2 };
             assert_eq!(rows.row(0).made_value(0), Value::Decimal(decimal));
+            assert_eq!(rows.row(0).line_bytes(), 5 + 3 + 5 + 3);
             assert_eq!(rows.row(0).raw().as_ref(), b"a,\\n\t0.10000000149011612\t-0.05\n");
         }
     }

@@ -38,6 +38,9 @@ pub(super) trait SourceRows: fmt::Debug + Send + Sync {
     /// Where a row begins and ends in its chunk.
     fn place(&self, row: u32) -> (u32, u32);
 
+    /// True if that is a text there, and no number of a row.
+    fn are_in_text(&self) -> bool;
+
     /// The value of this number in a row.
     fn value(&self, row: u32, value: usize) -> Value<'_>;
 
@@ -240,6 +243,15 @@ impl<'a> TextRow<'a> {
         let size = if self.index.made.is_some() { HEAD_BYTES } else { 0 };
         let start = self.field_start(first) - size as usize;
         &self.text[start..(self.ends[last] & POSITION_MAX) as usize]
+    }
+
+    /// Bytes of the line in its file; of its fields' texts where the file has no lines.
+    #[inline]
+    pub fn line_bytes(self) -> u32 {
+        match &self.index.made {
+            Some(made) if !made.are_in_text() => self.end - self.start,
+            _ => self.span().len() as u32,
+        }
     }
 
     /// The value of this number for a column, of a line that was made of a typed row.

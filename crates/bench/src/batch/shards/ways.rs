@@ -299,7 +299,8 @@ impl<'a> Ways<'a> {
         }
         let server = format!("--defaults-file={}", self.cluster.client_file().display());
         let path = self.options.program.clone();
-        let program = Program { path, connect_arguments: vec![server.into()] };
+        let program =
+            Program { path, connect_arguments: vec![server.into()], environment: Vec::new() };
         let started = Instant::now();
         let report = program.load(self.file, &table, &arguments, &ConnectOptions::default())?;
         let seconds = started.elapsed().as_secs_f64();

@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Folder(FolderArgs),
     /// TPC-H lineitem as text: the mariadb client, mariadb-dump, Inrush by SELECT and from the table's file.
     Export(ExportArgs),
-    /// TPC-H lineitem from CSV, Parquet, Arrow and JSON Lines, beside DuckDB, polars and pandas.
+    /// TPC-H lineitem from CSV, Parquet, Arrow and JSON Lines, over HTTP and by job files, beside DuckDB, polars and pandas.
     Formats(FormatsArgs),
     /// The gain of each server setting, one at a time and together, for rows that are sent.
     Tune(TuneArgs),
@@ -298,7 +298,7 @@ pub(crate) struct FormatsArgs {
     /// TPC-H scale factor.
     #[arg(long, default_value_t = 1.0)]
     pub(crate) scale: f64,
-    /// Only these ways: csv, parquet, arrow, jsonl, wide-csv, wide-parquet, duckdb, polars, pandas.
+    /// Only these ways: csv, parquet, arrow, jsonl, http, s3, job-csv, job-parquet, job-arrow, job-jsonl, wide-csv, wide-parquet, duckdb, polars, pandas.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) ways: Option<Vec<String>>,
     /// Runs of each way.
