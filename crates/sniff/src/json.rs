@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use face::option::FORMAT;
 use job::error::Error;
-use sources::json::{Json, SampledField, SampledKind, sampled};
+use sources::json::{BadRecord, Json, SampledField, SampledKind, sampled};
 use sources::{Dialect, Pointer, Sample};
 
 use crate::records::RawValue;
@@ -42,7 +42,10 @@ impl Field {
 pub(crate) fn sniff(json: Json, sample: &Sample, options: &SniffOptions) -> Result<Sniffed, Error> {
     let (fields, broken) = fields(json, sample, options);
     if fields.is_empty() {
-        return Err(if broken > 0 { no_objects(json, options) } else { rowless(sample, options) });
+        return Err(match broken.records {
+            0 => rowless(sample, options),
+            _ => no_objects(json, broken, options),
+        });
     }
     if fields.len() > COLUMNS_MAX {
         return Err(too_wide(&options.files[0], fields.len()));
@@ -54,19 +57,36 @@ pub(crate) fn sniff(json: Json, sample: &Sample, options: &SniffOptions) -> Resu
     completed(sniffed, options)
 }
 
-/// Files of which no record is an object, such as arrays in lines.
-fn no_objects(json: Json, options: &SniffOptions) -> Error {
-    let arrays = match json.is_lines {
-        true => format!("; {} reads arrays of objects", FORMAT.with("json")),
-        false => String::new(),
-    };
-    let name = options.files[0].display();
-    Error::Usage(format!("{name}: no record is an object of JSON{arrays}"))
+/// Records without fields.
+#[derive(Clone, Copy, Default)]
+struct Broken {
+    records: u64,
+    is_too_deep: bool,
 }
 
-/// The fields in the order in which they occur first, and how many records are broken.
-fn fields(json: Json, sample: &Sample, options: &SniffOptions) -> (Vec<Field>, u64) {
-    let (mut fields, mut by_name, mut broken) = (Vec::<Field>::new(), HashMap::new(), 0);
+impl Broken {
+    /// The limit that some of them exceed.
+    fn limit(self) -> &'static str {
+        if self.is_too_deep { " with at most 100 levels" } else { "" }
+    }
+}
+
+/// Files of which no record is an object, such as arrays in lines.
+fn no_objects(json: Json, broken: Broken, options: &SniffOptions) -> Error {
+    let arrays = match json.is_lines {
+        true if !broken.is_too_deep => {
+            format!("; {} reads arrays of objects", FORMAT.with("json"))
+        }
+        _ => String::new(),
+    };
+    let (name, limit) = (options.files[0].display(), broken.limit());
+    Error::Usage(format!("{name}: no record is an object of JSON{limit}{arrays}"))
+}
+
+/// The fields in the order in which they occur first, and the records that have none.
+fn fields(json: Json, sample: &Sample, options: &SniffOptions) -> (Vec<Field>, Broken) {
+    let (mut fields, mut by_name) = (Vec::<Field>::new(), HashMap::new());
+    let mut broken = Broken::default();
     let is_wanted = |name: &str| match &options.columns {
         None => true,
         Some(names) => names.iter().any(|wanted| wanted.eq_ignore_ascii_case(name)),
@@ -92,8 +112,11 @@ fn fields(json: Json, sample: &Sample, options: &SniffOptions) -> (Vec<Field>, u
     };
     for part in &sample.parts {
         sampled(json, part, &options.pointers, |record| match record {
-            Some(record) => record.iter().for_each(&mut take),
-            None => broken += 1,
+            Ok(record) => record.iter().for_each(&mut take),
+            Err(why) => {
+                broken.records += 1;
+                broken.is_too_deep |= why == BadRecord::TooDeep;
+            }
         });
     }
     (fields, broken)
@@ -123,7 +146,7 @@ fn values(
                     row[at].value = Some(text);
                 }
             }
-            if record.is_some() {
+            if record.is_ok() {
                 seen.row(&row);
             }
         });
@@ -161,13 +184,13 @@ fn sniffed(json: Json, sample: &Sample, fields: &[Field], mut seen: ColumnStatis
     sniffed
 }
 
-fn notes(sniffed: &Sniffed, fields: &[Field], sample: &Sample, broken: u64) -> Vec<String> {
+fn notes(sniffed: &Sniffed, fields: &[Field], sample: &Sample, broken: Broken) -> Vec<String> {
     let mut notes = Vec::new();
-    if broken > 0 {
-        notes.push(match broken {
-            1 => "1 record is not an object of JSON".to_owned(),
-            broken => format!("{broken} records are not objects of JSON"),
-        });
+    let limit = broken.limit();
+    match broken.records {
+        0 => {}
+        1 => notes.push(format!("1 record is not an object of JSON{limit}")),
+        records => notes.push(format!("{records} records are not objects of JSON{limit}")),
     }
     if !sample.is_whole {
         notes.push(format!(

@@ -33,7 +33,7 @@ mod token;
 pub(crate) use objects::Objects;
 pub(crate) use reader::{JsonReader, names};
 pub use row_object::{FieldValues, ObjectForm};
-pub use sampled::{SampledField, SampledKind, sampled};
+pub use sampled::{BadRecord, SampledField, SampledKind, sampled};
 
 /// How the records of a JSON file are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -274,3 +274,16 @@ fn a_byte_order_mark_is_no_part_of_a_guess() {
     let error = "c.jsonl: no record is an object of JSON; --format json reads arrays of objects";
     desk.load("c", &file, &["--create"]).refused(2, &[error]);
 }
+
+/// An object with too many levels was "no object of JSON".
+#[test]
+fn a_record_that_is_too_deep_is_called_so() {
+    let Some(mut desk) = Desk::new() else { return };
+    let deep = format!("{}1{}\n", "{\"a\":".repeat(102), "}".repeat(102));
+    let file = desk.home.file("deep.jsonl", &deep);
+    let error = "deep.jsonl: no record is an object of JSON with at most 100 levels";
+    desk.load("d", &file, &["--create"]).refused(2, &[error]);
+    desk.exec("CREATE TABLE d (a JSON)");
+    let error = "the record has JSON of more than 100 levels at its byte 505";
+    desk.load("d", &file, &[]).refused(1, &[error]);
+}

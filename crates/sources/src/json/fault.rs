@@ -15,6 +15,8 @@ pub(super) enum Fault {
         /// What JSON has there.
         what: &'static str,
     },
+    /// More arrays and objects in each other than are read, from this byte of the record on.
+    TooDeep(usize),
     /// Bytes that are no UTF-8, from this one of the record on.
     NotUtf8(usize),
     /// A column is named twice.
@@ -47,6 +49,9 @@ impl std::fmt::Display for Fault {
                     f,
                     "the record is not an object of JSON: {what} is expected at its byte {at}"
                 )
+            }
+            Fault::TooDeep(at) => {
+                write!(f, "the record has JSON of more than 100 levels at its byte {at}")
             }
             Fault::NotUtf8(at) => write!(f, "the record is not UTF-8 from its byte {at} on"),
             Fault::Twice(name) => write!(f, "the record has two fields for `{}`", shown(name)),

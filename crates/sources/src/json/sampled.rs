@@ -1,6 +1,7 @@
 //! The records of a part of a file, for who guesses what a table for them needs.
 
 use super::Json;
+use super::fault::Fault;
 use super::field_place::{FieldPlace, each_field};
 use super::objects::find_records;
 use super::pointer::resolve;
@@ -37,13 +38,22 @@ pub enum SampledKind {
     Nested,
 }
 
-/// Gives the fields of each whole record of a part, or none for one that is no record. Names with a pointer are fields,
+/// Why a record has no fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadRecord {
+    /// It is no object of JSON.
+    NoObject,
+    /// It has more than 100 arrays and objects in each other.
+    TooDeep,
+}
+
+/// Gives the fields of each whole record of a part, or why one has none. Names with a pointer are fields,
 /// and the fields that pointers lead through are none.
 pub fn sampled(
     json: Json,
     part: &Part,
     pointers: &[(String, Pointer)],
-    mut take: impl FnMut(Option<&[SampledField]>),
+    mut take: impl FnMut(Result<&[SampledField], BadRecord>),
 ) {
     let text = whole_records(json, part);
     let mut records = Vec::new();
@@ -60,7 +70,11 @@ pub fn sampled(
             .into_iter()
             .map(|(name, place)| field(record, name, place))
             .collect();
-        take(read.is_ok().then_some(fields.as_slice()));
+        take(match read {
+            Ok(_) => Ok(&fields),
+            Err(Fault::TooDeep(_)) => Err(BadRecord::TooDeep),
+            Err(_) => Err(BadRecord::NoObject),
+        });
     }
 }
 

@@ -187,7 +187,7 @@ impl Cursor<'_> {
             self.skip_blanks();
             match self.peek() {
                 Some(b'{' | b'[') if depth == DEPTH_MAX => {
-                    return Err(self.expected("at most 100 arrays and objects in each other"));
+                    return Err(Fault::TooDeep(self.at));
                 }
                 Some(b'{') => {
                     is_object[depth] = true;
