@@ -22,12 +22,23 @@ fn many(count: usize, piece: impl Fn(usize) -> String) -> String {
     (0..count).map(piece).collect()
 }
 
-/// A kind of input: its file's ending, how many pieces the smaller one has, and the text of so many.
+/// How a command ends.
+#[derive(Clone, Copy)]
+enum End {
+    /// With status 0.
+    Done,
+    /// With this status, and a message with these words.
+    Refused(i32, &'static str),
+}
+
+/// A kind of input: its file's ending, how many pieces the smaller one has, the text of so many, and how its
+/// command ends.
 struct Kind {
     name: &'static str,
     ending: &'static str,
     pieces: usize,
     text: fn(usize) -> String,
+    end: End,
 }
 
 const fn kind(
@@ -36,7 +47,13 @@ const fn kind(
     pieces: usize,
     text: fn(usize) -> String,
 ) -> Kind {
-    Kind { name, ending, pieces, text }
+    Kind { name, ending, pieces, text, end: End::Done }
+}
+
+impl Kind {
+    const fn refused(self, status: i32, words: &'static str) -> Kind {
+        Kind { end: End::Refused(status, words), ..self }
+    }
 }
 
 const JOB: &str = "into = \"d\"\n[input]\nfiles = [\"rows.csv\"]\nheader = true\n";
@@ -46,13 +63,24 @@ fn job(more: &str) -> String {
     format!("{JOB}[[table]]\nname = \"t\"\n[table.columns]\na = \"a\"\n{more}")
 }
 
+/// A list of so many levels.
+fn list(levels: usize) -> String {
+    "[".repeat(levels) + &"]".repeat(levels)
+}
+
 fn create(elements: &str, tail: &str) -> String {
     format!("CREATE TABLE t (a INT{elements}){tail};\n")
 }
 
-const KINDS: [Kind; 22] = [
-    kind("commas", "csv", 20_000, |n| ",".repeat(n)),
-    kind("names in a header", "csv", 4_000, |n| many(n, |at| format!("n{at},"))),
+/// The end of plans that have read all they can without a server.
+const NO_SERVER: &str = "connecting to /nowhere";
+/// The end of a guess at more fields than a table can have columns.
+const TOO_WIDE: &str = "an InnoDB table has at most 1017 columns";
+
+const KINDS: [Kind; 23] = [
+    kind("commas", "csv", 20_000, |n| ",".repeat(n)).refused(2, TOO_WIDE),
+    kind("names in a header", "csv", 4_000, |n| many(n, |at| format!("n{at},")))
+        .refused(2, TOO_WIDE),
     kind("quotes", "csv", 20_000, |n| "\"".repeat(n + 1)),
     kind("quotes in a field", "csv", 8_000, |n| format!("\"{}\"\n", "\"\"".repeat(n))),
     kind("open quotes", "csv", 4_000, |n| many(n, |_| "1,\"x\n".to_owned())),
@@ -89,26 +117,31 @@ const KINDS: [Kind; 22] = [
     kind("parentheses", "sql", 50_000, |n| {
         format!("SELECT {}1{};\n", "(".repeat(n), ")".repeat(n))
     }),
-    kind("an open comment", "sql", 50_000, |n| "/*".repeat(n)),
+    kind("an open comment", "sql", 50_000, |n| "/*".repeat(n)).refused(1, "never closed"),
     kind("tables of a job file", "toml", 100, |n| {
         JOB.to_owned()
             + &many(n, |at| format!("[[table]]\nname = \"t{at}\"\n[table.columns]\na = \"a\"\n"))
-    }),
+    })
+    .refused(1, NO_SERVER),
     kind("columns of a job file", "toml", 2_000, |n| {
         job(&many(n, |at| format!("c{at} = \"a\"\n")))
-    }),
+    })
+    .refused(1, NO_SERVER),
     kind("rules of a job file", "toml", 1_000, |n| {
         job(&many(n, |_| "[[rule]]\nfield = \"a\"\nrequired = true\n".to_owned()))
-    }),
+    })
+    .refused(1, NO_SERVER),
     kind("values of a condition", "toml", 4_000, |n| {
         let values = many(n, |at| format!("\"{at}\","));
         format!(
             "{JOB}[[table]]\nname = \"t\"\nwhen = {{ a = [{values}] }}\n[table.columns]\na = \"a\"\n"
         )
-    }),
-    kind("nested lists", "toml", 50_000, |n| {
-        format!("into = {}{}\n", "[".repeat(n), "]".repeat(n))
-    }),
+    })
+    .refused(1, NO_SERVER),
+    kind("nested lists", "toml", 1_000, |n| format!("into = [{}]\n", many(n, |_| list(50) + ",")))
+        .refused(2, "a text is expected"),
+    kind("levels of a list", "toml", 50_000, |n| format!("into = {}\n", list(n)))
+        .refused(2, "max recursion depth"),
 ];
 
 /// Processor time of a process in hundredths of a second, its threads included, and whether it has ended.
@@ -120,28 +153,47 @@ fn ticks(child: &Child) -> (u64, bool) {
     (number(11) + number(12), fields[0] == "Z")
 }
 
-/// What a command takes; nothing once it has taken more than `most`.
-fn cost(home: &Home, arguments: &[String], most: u64) -> Option<u64> {
+/// What a command takes that must end so; nothing once it has taken more than `most`.
+///
+/// Errors: it ends in another way.
+fn cost(home: &Home, arguments: &[String], end: End, most: u64) -> Result<Option<u64>, String> {
+    let errors = home.path().join("errors");
     let mut command = home.inrush(arguments);
-    command.current_dir(home.path()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.current_dir(home.path()).stdout(Stdio::null());
+    command.stderr(fs::File::create(&errors).unwrap());
     let mut child = command.spawn().unwrap();
     let seen = loop {
         // A process that has ended and was not waited for keeps its numbers.
         let (ticks, has_ended) = ticks(&child);
-        if has_ended || ticks > most {
+        if ticks > most {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return Ok(None);
+        }
+        if has_ended {
             break ticks;
         }
         std::thread::sleep(Duration::from_millis(5));
     };
-    let _ = child.kill();
-    child.wait().unwrap();
-    (seen <= most).then_some(seen)
+    let status = child.wait().unwrap();
+    let errors = fs::read_to_string(errors).unwrap();
+    let is_so = match end {
+        End::Done => status.success(),
+        End::Refused(code, words) => status.code() == Some(code) && errors.contains(words),
+    };
+    if is_so { Ok(Some(seen)) } else { Err(format!("{status}, {errors}")) }
 }
 
-/// Asserts that the larger of two commands takes time in proportion.
-fn grows_evenly(home: &Home, name: &str, small: &[String], large: &[String]) -> Result<(), String> {
-    let few = cost(home, small, u64::MAX).unwrap().max(TICKS_MIN);
-    match cost(home, large, few * TIMES_MAX) {
+/// Asserts that the larger of two commands takes time in proportion, and that both end so.
+fn grows_evenly(
+    home: &Home,
+    name: &str,
+    end: End,
+    [small, large]: [&[String]; 2],
+) -> Result<(), String> {
+    let ended = |why: String| format!("{name}: {why}");
+    let few = cost(home, small, end, u64::MAX).map_err(ended)?.unwrap_or(0).max(TICKS_MIN);
+    match cost(home, large, end, few * TIMES_MAX).map_err(ended)? {
         Some(_) => Ok(()),
         None => Err(format!(
             "{name}: {few} hundredths of a second, and more than {TIMES_MAX} times as much"
@@ -166,7 +218,7 @@ fn time_grows_as_the_input_does() {
     let mut wrong = String::new();
     for kind in &KINDS {
         let (small, large) = (arguments(kind, kind.pieces), arguments(kind, kind.pieces * TIMES));
-        if let Err(why) = grows_evenly(&home, kind.name, &small, &large) {
+        if let Err(why) = grows_evenly(&home, kind.name, kind.end, [&small, &large]) {
             writeln!(wrong, "{why}").unwrap();
         }
     }
@@ -177,13 +229,13 @@ fn time_grows_as_the_input_does() {
 fn time_grows_as_inputs_of_other_formats_do() {
     let home = Home::new();
     let mut wrong = String::new();
-    for (name, ending, pieces, bytes) in FORMATS {
+    for (name, ending, pieces, end, bytes) in FORMATS {
         let [small, large] = [pieces, pieces * TIMES].map(|count| {
             let file = format!("{}-{count}.{ending}", name.replace(' ', "-"));
             home.file(&file, bytes(count));
             ["sniff".to_owned(), file]
         });
-        if let Err(why) = grows_evenly(&home, name, &small, &large) {
+        if let Err(why) = grows_evenly(&home, name, end, [&small, &large]) {
             writeln!(wrong, "{why}").unwrap();
         }
     }
@@ -224,12 +276,24 @@ fn time_grows_as_the_files_and_the_options_do() {
     let names = |count: usize| (0..count).map(|at| format!("large/t{at}.csv")).collect();
     let columns = |count: usize| vec![many(count, |at| format!("c{at},")) + "c"];
     let mut wrong = String::new();
-    for (name, small, large) in [
-        ("files of a folder", plan(vec!["small".to_owned()]), plan(vec!["large".to_owned()])),
-        ("files", plan(names(files)), plan(names(files * TIMES))),
-        ("tables of a dump folder", dump_folder(&home, 100), dump_folder(&home, 100 * TIMES)),
+    let no_server = End::Refused(1, NO_SERVER);
+    for (name, end, small, large) in [
+        (
+            "files of a folder",
+            End::Done,
+            plan(vec!["small".to_owned()]),
+            plan(vec!["large".to_owned()]),
+        ),
+        ("files", no_server, plan(names(files)), plan(names(files * TIMES))),
+        (
+            "tables of a dump folder",
+            End::Done,
+            dump_folder(&home, 100),
+            dump_folder(&home, 100 * TIMES),
+        ),
         (
             "--columns",
+            no_server,
             of_table("--columns", 1, |_| many(400, |at| format!("c{at},")) + "c"),
             [
                 of_table("--columns", 0, |_| String::new()),
@@ -240,18 +304,20 @@ fn time_grows_as_the_files_and_the_options_do() {
         ),
         (
             "--set",
+            no_server,
             of_table("--set", 200, |at| format!("c{at}=1")),
             of_table("--set", 200 * TIMES, |at| format!("c{at}=1")),
         ),
         (
             "--set-sql",
+            no_server,
             of_table("--set-sql", 1, |_| format!("c={}1{}", "(".repeat(2_000), ")".repeat(2_000))),
             of_table("--set-sql", 1, |_| {
                 format!("c={}1{}", "(".repeat(32_000), ")".repeat(32_000))
             }),
         ),
     ] {
-        if let Err(why) = grows_evenly(&home, name, &small, &large) {
+        if let Err(why) = grows_evenly(&home, name, end, [&small, &large]) {
             writeln!(wrong, "{why}").unwrap();
         }
     }

@@ -1,5 +1,6 @@
 //! Zip archives of workbooks, examined before they are believed: sizes of their files, and the kind of workbook.
 
+use std::collections::HashMap;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
@@ -94,20 +95,19 @@ pub(super) fn check(
             archive.offset()
         ));
     }
-    let mut names = Vec::new();
-    for name in archive.file_names() {
-        names.push(normal(&name.map_err(problem)?));
+    let mut files = HashMap::<String, Vec<usize>>::new();
+    for (index, name) in archive.file_names().enumerate() {
+        files.entry(normal(&name.map_err(problem)?)).or_default().push(index);
     }
-    let has = |wanted: &str| names.iter().any(|name| name == wanted);
-    let is_excel = has(RELATIONSHIPS);
-    if !is_excel && !has(CONTENT) {
-        return Err(match has(ENCRYPTED) {
+    let is_excel = files.contains_key(RELATIONSHIPS);
+    if !is_excel && !files.contains_key(CONTENT) {
+        return Err(match files.contains_key(ENCRYPTED) {
             true => PASSWORD.to_owned(),
             false => "the zip archive has no workbook in it".to_owned(),
         });
     }
     let mut check =
-        ArchiveCheck { archive, names, memory_bytes, is_excel, kept: 0, all: 0, longest: 0 };
+        ArchiveCheck { archive, files, memory_bytes, is_excel, kept: 0, all: 0, longest: 0 };
     if is_excel {
         check.excel()?;
         return Ok((WorkbookKind::Xlsx, check.kept));
@@ -134,7 +134,8 @@ enum Kept {
 /// An archive that is being examined: only the files that readers read.
 struct ArchiveCheck {
     archive: ZipArchive<BufReader<InputReader>>,
-    names: Vec<String>,
+    /// Indices of the files by their names, as readers compare these.
+    files: HashMap<String, Vec<usize>>,
     memory_bytes: u64,
     is_excel: bool,
     kept: u64,
@@ -182,8 +183,7 @@ impl ArchiveCheck {
 
     /// Indices of the files that have a name, as readers find them.
     fn find(&self, name: &str) -> Vec<usize> {
-        let name = normal(name);
-        (0..self.names.len()).filter(|index| self.names[*index] == name).collect()
+        self.files.get(&normal(name)).cloned().unwrap_or_default()
     }
 
     /// Examines a file, if there is one of this name.

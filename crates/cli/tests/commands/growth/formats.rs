@@ -10,42 +10,55 @@ use parquet::arrow::ArrowWriter;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use super::many;
+use super::{End, many};
 
-/// A kind of input: its name, its file's ending, how many pieces the smaller one has, and the file of so many.
-pub(super) type Format = (&'static str, &'static str, usize, fn(usize) -> Vec<u8>);
+/// A kind of input: its name, its file's ending, how many pieces the smaller one has, how its command ends, and the
+/// file of so many.
+pub(super) type Format = (&'static str, &'static str, usize, End, fn(usize) -> Vec<u8>);
 
-pub(super) const FORMATS: [Format; 13] = [
-    ("fields of a record", "jsonl", 2_000, |n| {
-        format!("{{\"a\":1{}}}\n", many(n, |at| format!(",\"c{at}\":1"))).into_bytes()
+/// Fewer columns than a table can have.
+const COLUMNS: usize = 1_000;
+
+pub(super) const FORMATS: [Format; 14] = [
+    ("fields of a record", "jsonl", 2_000, End::Done, |n| {
+        let fields = many(n, |at| format!(",\"c{}\":1", at % COLUMNS));
+        format!("{{\"a\":1{fields}}}\n").into_bytes()
     }),
-    ("names of records", "jsonl", 1_000, |n| {
-        many(n, |at| format!("{{\"c{at}\":1}}\n")).into_bytes()
+    ("names of records", "jsonl", 1_000, End::Done, |n| {
+        many(n, |at| format!("{{\"c{}\":1}}\n", at % COLUMNS)).into_bytes()
     }),
-    ("nesting", "jsonl", 20_000, |n| {
-        format!("{}1{}\n", "{\"a\":".repeat(n), "}".repeat(n)).into_bytes()
+    ("nested records", "jsonl", 100, End::Done, |n| many(n, |_| nested(100)).into_bytes()),
+    ("levels", "jsonl", 20_000, End::Refused(2, "with at most 100 levels"), |n| {
+        nested(n).into_bytes()
     }),
-    ("records", "jsonl", 2_000, |n| many(n, |at| format!("{{\"a\":{at}}}\n")).into_bytes()),
-    ("records of an array", "json", 2_000, |n| {
+    ("records", "jsonl", 2_000, End::Done, |n| {
+        many(n, |at| format!("{{\"a\":{at}}}\n")).into_bytes()
+    }),
+    ("records of an array", "json", 2_000, End::Done, |n| {
         format!("[{}{{\"a\":1}}]", many(n, |at| format!("{{\"a\":{at}}},"))).into_bytes()
     }),
-    ("columns of Parquet", "parquet", 100, |n| parquet(&row(n), 1)),
-    ("row groups", "parquet", 100, |n| parquet(&row(1), n)),
-    ("columns of Arrow", "arrow", 200, |n| arrow(&row(n), 1)),
-    ("batches", "arrow", 500, |n| arrow(&row(1), n)),
-    ("rows of a sheet", "xlsx", 2_000, |n| {
+    ("columns of Parquet", "parquet", 60, End::Done, |n| parquet(&row(n), 1)),
+    ("row groups", "parquet", 100, End::Done, |n| parquet(&row(1), n)),
+    ("columns of Arrow", "arrow", 60, End::Done, |n| arrow(&row(n), 1)),
+    ("batches", "arrow", 500, End::Done, |n| arrow(&row(1), n)),
+    ("rows of a sheet", "xlsx", 2_000, End::Done, |n| {
         let rows = many(n, |at| format!("<row><c><v>{at}</v></c></row>"));
         workbook(1, &rows, "")
     }),
-    ("sheets", "xlsx", 100, |n| workbook(n, "<row><c><v>1</v></c></row>", "")),
-    ("shared texts", "xlsx", 4_000, |n| {
+    ("sheets", "xlsx", 1_000, End::Done, |n| workbook(n, "<row><c><v>1</v></c></row>", "")),
+    ("shared texts", "xlsx", 4_000, End::Done, |n| {
         let texts = many(n, |at| format!("<si><t>x{at}</t></si>"));
         workbook(1, "<row><c t='s'><v>1</v></c></row>", &texts)
     }),
-    ("members of an archive", "csv.gz", 50, |n| {
+    ("members of an archive", "csv.gz", 50, End::Done, |n| {
         (0..n).flat_map(|at| member(&format!("{at},x\n"))).collect()
     }),
 ];
+
+/// A record of so many levels.
+fn nested(levels: usize) -> String {
+    format!("{}1{}\n", "{\"a\":".repeat(levels), "}".repeat(levels))
+}
 
 /// A row of so many columns.
 fn row(columns: usize) -> RecordBatch {
