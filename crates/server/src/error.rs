@@ -172,17 +172,23 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Root may not use a file of the server's.
-    #[error("{doing} {}: {source}; {}", path.display(), forbidden(path))]
+    #[error("{doing} {}: {source}; {}", path.display(), forbidden_to_root(folder_of(path), Some(*owner)))]
     Forbidden {
         /// The action in words: `making`.
         doing: &'static str,
         /// On which path.
         path: PathBuf,
+        /// User id of the server's files.
+        owner: u32,
         /// The system's reason.
         source: std::io::Error,
     },
-    /// The server could not use a file that was placed for it.
-    #[error("the server cannot use {}: {error}; {}", path.display(), forbidden(path))]
+    /// The server could not use a file that was placed for it. Some of its errors do not tell why.
+    #[error(
+        "the server could not use {}: {error}; if its error log says that it could not open or read the file, {}",
+        path.display(),
+        forbidden(folder_of(path))
+    )]
     UnusableFile {
         /// Its path.
         path: PathBuf,
@@ -528,9 +534,24 @@ pub(crate) fn driver_text(error: &mysql::Error) -> String {
     }
 }
 
-/// Who may forbid a file to root or to the server's user, and what to do; for messages.
-pub(crate) fn forbidden(path: &Path) -> String {
-    let folder = path.parent().unwrap_or(path);
+/// The folder of a file.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
+}
+
+/// Why root may not use `folder` or a file in it, and what to do, for messages: permissions bind root in a container
+/// without capabilities and on NFS.
+pub(crate) fn forbidden_to_root(folder: &Path, owner: Option<u32>) -> String {
+    let security = forbidden(folder);
+    match owner {
+        Some(0) => security,
+        Some(owner) => format!("run as user {owner}; or {security}"),
+        None => format!("run as the server's user; or {security}"),
+    }
+}
+
+/// Who may forbid a file in `folder` to root or to the server's user, and what to do; for messages.
+fn forbidden(folder: &Path) -> String {
     format!(
         "a security module (SELinux, AppArmor) may forbid it, and the kernel's log (dmesg, ausearch -m avc) says so \
          then: run restorecon -R {}, or allow the folder in the profile; {} needs no file",

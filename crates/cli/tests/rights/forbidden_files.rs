@@ -19,6 +19,8 @@ test -n \"$folder\" || exec \"$server\" \"$@\"
 chown -R 65534:65534 \"$folder\"
 exec setpriv --reuid=65534 --regid=65534 --clear-groups --pdeathsig KILL \"$server\" \"$@\"
 ";
+/// A user who is not root.
+const NOBODY: u32 = 65_534;
 /// The words that every message has.
 const ADVICE: [&str; 3] = [
     "a security module (SELinux, AppArmor) may forbid it",
@@ -32,6 +34,12 @@ fn is_root() -> bool {
         println!("skipped: only root can take rights from root, or run a server as somebody else");
     }
     is_root
+}
+
+/// Advice about the folder itself, for root whom permissions bind.
+fn advice(folder: &Path) -> [String; 2] {
+    let restore = format!("run restorecon -R {}, or allow", folder.display());
+    [format!("; run as user {NOBODY}; or a security module"), restore]
 }
 
 fn allow(path: &Path, mode: u32) {
@@ -63,11 +71,14 @@ fn a_folder_that_root_may_not_use_is_refused_and_rows_are_sent() {
     let folder = server.datadir().join(&scene.database);
     for (mode, words) in [(0o000, "inaccessible from here"), (0o500, "is not writable")] {
         allow(&folder, mode);
+        chown(&folder, Some(NOBODY), None).unwrap();
         let refused = run(&mut bound(&scene.command()));
         let sent = run(bound(&scene.command()).args(["--path", "auto", "--stamp", "auto"]));
+        chown(&folder, Some(0), None).unwrap();
         allow(&folder, 0o700);
-        let path = folder.display().to_string();
-        refused.refused(2, &[&[words, "Permission denied", &path], ADVICE.as_slice()].concat());
+        let [user, path] = advice(&folder);
+        refused
+            .refused(2, &[&[words, "Permission denied", &user, &path], ADVICE.as_slice()].concat());
         assert!(sent.done().out.contains(", stream"), "{words}: {sent:?}");
         assert!(scene.is_new());
         scene.clean(words);
@@ -83,6 +94,10 @@ fn a_file_that_root_may_not_make_is_named() {
     }
     let mut scene = Scene::new(&server, Mode::Replace, 500);
     let folder = server.datadir().join(&scene.database);
+    for of_server in [server.datadir(), &folder] {
+        chown(of_server, Some(NOBODY), None).unwrap();
+    }
+    allow(&folder, 0o777);
     // Files that were made before can be removed by the next load only.
     for (place, is_clean) in [("staging.discarded", true), ("verify.end", false)] {
         let mut child = start(&mut bound(&scene.load_with(&format!("{place}=pause"))));
@@ -90,9 +105,10 @@ fn a_file_that_root_may_not_make_is_named() {
         allow(&folder, 0o500);
         resume(&child);
         let outcome = finish(child);
-        allow(&folder, 0o700);
+        allow(&folder, 0o777);
         let path = folder.join("_inrush_").display().to_string();
-        let words = [&path, "Permission denied (os error 13)"];
+        let [user, restore] = advice(&folder);
+        let words = [&path, "Permission denied (os error 13)", &user, &restore];
         outcome.refused(1, &[words.as_slice(), &ADVICE].concat());
         assert!(!scene.is_new());
         if is_clean {
@@ -134,7 +150,9 @@ fn a_file_that_the_server_may_not_read_is_named() {
         resume(&child);
         let outcome = finish(child);
         let path = placed.display().to_string();
-        let words = ["nothing was loaded: the server cannot use ", &path, "server error "];
+        let why =
+            "; if its error log says that it could not open or read the file, a security module";
+        let words = ["nothing was loaded: the server could not use ", &path, "server error ", why];
         outcome.refused(1, &[words.as_slice(), &ADVICE].concat());
         assert!(!scene.is_new());
         scene.clean(end);

@@ -16,7 +16,7 @@ use disk::{File, Folder};
 use face::option::DATADIR;
 use rustix::fs::{Access, AtFlags, FileType, Gid, Stat, Uid};
 
-use crate::error::{Error, Result, forbidden};
+use crate::error::{Error, Result, forbidden_to_root};
 use crate::facts::ServerFacts;
 use crate::filename::filename;
 use crate::session::Session;
@@ -101,7 +101,7 @@ impl DatabaseDir {
         if !self.has(path)? {
             return Ok(false);
         }
-        self.folder.remove(name(path), "leftover").map_err(|e| failed("removing", path, e))
+        self.folder.remove(name(path), "leftover").map_err(|e| self.failed("removing", path, e))
     }
 
     /// Makes a file that nobody else can open.
@@ -110,7 +110,7 @@ impl DatabaseDir {
     pub fn create(&self, path: &Path, what: &'static str) -> Result<File> {
         self.folder.create(name(path), BUILD_MODE, what).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists => self.in_the_way(path),
-            _ => failed("making", path, e),
+            _ => self.failed("making", path, e),
         })
     }
 
@@ -127,7 +127,7 @@ impl DatabaseDir {
     fn ours(&self, path: &Path, opened: io::Result<File>) -> Result<File> {
         let file = opened.map_err(|e| match is_link(&e) {
             true => self.in_the_way(path),
-            false => failed("opening", path, e),
+            false => self.failed("opening", path, e),
         })?;
         let stat = stat(&file, path)?;
         match self.foreign(&stat) {
@@ -175,7 +175,7 @@ impl DatabaseDir {
     pub fn rename(&self, from: &Path, to: &Path, what: &'static str) -> Result<()> {
         self.folder.rename_new(name(from), name(to), what).map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists => self.in_the_way(to),
-            _ => failed("renaming", from, e),
+            _ => self.failed("renaming", from, e),
         })?;
         self.sync_names()
     }
@@ -219,6 +219,16 @@ impl DatabaseDir {
         let seen = seen.unwrap_or_else(|| "a file that appeared while the load ran".to_owned());
         Error::InTheWay { path: path.to_owned(), seen }
     }
+
+    /// The error of an operation on a file.
+    fn failed(&self, doing: &'static str, path: &Path, source: io::Error) -> Error {
+        match source.kind() {
+            ErrorKind::PermissionDenied if is_root() => {
+                Error::Forbidden { doing, path: path.to_owned(), owner: self.uid, source }
+            }
+            _ => Error::io(doing, path, source),
+        }
+    }
 }
 
 impl ServerFacts {
@@ -253,7 +263,7 @@ impl ServerFacts {
         let all = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
         if let Err(e) = rustix::fs::accessat(&folder, ".", all, AtFlags::empty()) {
             let how = match is_root() {
-                true => format!("{}; or run as user {owner}", forbidden(&path)),
+                true => forbidden_to_root(&path, Some(owner)),
                 false => format!("run as root or as user {owner}"),
             };
             return refuse(format!("{} is not writable: {e}; {how}", path.display()));
@@ -284,7 +294,9 @@ impl ServerFacts {
     /// Why a folder of the server's cannot be opened, and what helps.
     fn inaccessible(&self, path: &Path, error: &std::io::Error) -> String {
         let how = match (error.kind(), &self.local_datadir) {
-            (ErrorKind::PermissionDenied, _) if is_root() => forbidden(path),
+            (ErrorKind::PermissionDenied, _) if is_root() => {
+                forbidden_to_root(path, fs::metadata(path).ok().map(|stat| stat.uid()))
+            }
             (ErrorKind::PermissionDenied, _) => "run as root or as the server's user".to_owned(),
             (_, Some(named)) => {
                 format!("{} must name its data directory", DATADIR.with(named.display()))
@@ -299,16 +311,6 @@ impl ServerFacts {
             path.display(),
             self.hostname
         )
-    }
-}
-
-/// The error of an operation on a file in a database's folder.
-fn failed(doing: &'static str, path: &Path, source: io::Error) -> Error {
-    match source.kind() {
-        ErrorKind::PermissionDenied if is_root() => {
-            Error::Forbidden { doing, path: path.to_owned(), source }
-        }
-        _ => Error::io(doing, path, source),
     }
 }
 
