@@ -227,8 +227,8 @@ impl InputFields {
             match sql_type.long_bytes_max() {
                 None => Ok(widths.get(column).copied().unwrap_or_default()),
                 Some(_) if !has_line_ends => Err(Error::Usage(format!(
-                    "column `{name}` is a BLOB or TEXT: rows of fixed size can contain it only if \
-                     lines have a terminator"
+                    "column `{name}` is {sql_type}: rows of fixed size can contain it only if lines \
+                     have a terminator"
                 ))),
                 Some(bytes) => Ok(bytes),
             }

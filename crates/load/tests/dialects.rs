@@ -277,7 +277,10 @@ fn texts_take_the_rest_of_a_row_of_fixed_size() {
     let path = server.file(&db, "input", "x");
     let mut options = server.options(&db, "b", vec![path]);
     options.input.dialect = dialect("", None, None, "");
-    assert!(matches!(server.load(&options), Err(Error::Usage(_))));
+    match server.load(&options) {
+        Err(Error::Usage(text)) => assert!(text.starts_with("column `c0` is TEXT: "), "{text}"),
+        other => panic!("{other:?}"),
+    }
     options.input.dialect.lines_terminated_by = b"\n".to_vec();
     options.input.columns = Some(list(&["@x", "c1"]));
     assert!(matches!(server.load(&options), Err(Error::Usage(_))));

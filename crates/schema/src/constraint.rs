@@ -27,12 +27,14 @@ pub enum KeyEnd {
     Both,
 }
 
-/// Its name, and whether it is another table's.
+/// Its name, and whether it is another table's. Since MDEV-28933 a byte that is no UTF-8 stands between the names of
+/// table and key.
 impl fmt::Display for ForeignKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name.replace(char::REPLACEMENT_CHARACTER, "/");
         match self.end {
-            KeyEnd::Child | KeyEnd::Both => f.write_str(&self.name),
-            KeyEnd::Parent => write!(f, "{} refers to this table", self.name),
+            KeyEnd::Child | KeyEnd::Both => f.write_str(&name),
+            KeyEnd::Parent => write!(f, "{name} refers to this table"),
         }
     }
 }
@@ -86,4 +88,17 @@ pub struct Check {
     pub name: String,
     /// The condition, as the server words it.
     pub clause: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_named_without_the_byte_that_is_no_text() {
+        let key = |name: &str, end| ForeignKey { name: name.to_owned(), end, other: None };
+        assert_eq!(key("d/c_t", KeyEnd::Child).to_string(), "d/c_t");
+        let parent = key("d/child\u{FFFD}1", KeyEnd::Parent).to_string();
+        assert_eq!(parent, "d/child/1 refers to this table");
+    }
 }
