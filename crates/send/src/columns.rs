@@ -173,6 +173,14 @@ impl Columns {
             && !self.names().is_empty()
     }
 
+    /// True if LOAD DATA refuses every row: one with a VECTOR of a file in a character set.
+    pub(crate) fn are_refused_as_lines(&self) -> bool {
+        let is_vector = |sent: &SentColumn| {
+            sent.is_sent && matches!(sent.column.sql_type, SqlType::Vector { .. })
+        };
+        self.file != Charset::Binary && self.columns.iter().any(is_vector)
+    }
+
     /// Names of the columns that are sent, in order.
     pub(crate) fn names(&self) -> Vec<String> {
         let sent = self.columns.iter().filter(|column| column.is_sent);

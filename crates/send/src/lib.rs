@@ -371,12 +371,14 @@ impl<'a> RowLoad<'a> {
             }
             (None, _) => None,
         };
+        let sender = Arc::new(self.sender(target, &columns)?);
+        limits.tune_batch = sender.form != Form::Lines;
         let plan = ConnectionSetup {
             prepared: self.prepared,
             limits,
             shares,
             encoder,
-            sender: Arc::new(self.sender(target, &columns)?),
+            sender,
             resume: self.resume.as_ref(),
             added: self.added.as_ref(),
             file: self.file.as_ref().map(|(file, _)| file),
@@ -456,6 +458,7 @@ impl<'a> RowLoad<'a> {
                 let table = self.destination.table(target).clone();
                 sender::insert_form(&mut target.session, &table, columns)?
             }
+            LoadPath::Stream if columns.are_refused_as_lines() => Form::Tuples,
             _ => Form::Lines,
         };
         let commit = match &self.resume {

@@ -7,7 +7,6 @@ use face::option::CONNECTIONS;
 use job::capacity::Capacity;
 use job::error::Error;
 use job::memory::ConnectionShares;
-use job::options::LoadPath;
 use server::version::Flavor;
 use targets::Lock;
 
@@ -85,7 +84,7 @@ pub(crate) fn limits(
         connections: batches.connections,
         batch_rows: batches.rows.map(whole),
         batch_bytes_max: whole(wanted.min(packet)),
-        tune_batch: prepared.path == LoadPath::Insert,
+        tune_batch: false,
         rate_bytes: batches.bytes_per_second_max,
         lag_max: prepared.options.server.replicas.lag_max.unwrap_or_default(),
         chunk_bytes: shares.chunk_bytes,

@@ -354,10 +354,15 @@ fn vectors_are_sent_as_bytes_that_are_no_text() {
     }
     let file = scene.home.file("rows.txt", &text);
     let expected = scene.lines("SELECT HEX('abcd')").remove(0);
+    let loads = |scene: &mut Scene| scene.lines("SHOW GLOBAL STATUS LIKE 'Com_load'").remove(0);
     for path in ["insert", "stream"] {
         for charset in ["binary", "latin1"] {
             let options = ["--path", path, "--mode", "replace", "--charset", charset];
+            let before = loads(&mut scene);
             scene.load("t", &file, &options).done();
+            // LOAD DATA would refuse each of them in a character set.
+            let is_load = path == "stream" && charset == "binary";
+            assert_eq!(loads(&mut scene) != before, is_load, "{path}, {charset}");
             let vectors = scene.lines("SELECT HEX(v) FROM t ORDER BY id");
             assert_eq!((vectors.len(), &vectors[0]), (3, &expected), "{path}, {charset}");
         }
