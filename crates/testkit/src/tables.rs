@@ -17,6 +17,7 @@ mod oracle;
 pub mod reasons;
 pub mod run;
 pub mod server;
+mod shape;
 pub mod table;
 pub mod table_pair;
 mod text;

@@ -7,12 +7,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use load::{LoadOptions, Memory};
+use server::version::Flavor;
+use values::Charset;
 
 use crate::Random;
 use crate::tables::column::Kind;
 use crate::tables::format::{Format, Written};
 use crate::tables::oracle;
 use crate::tables::server::Db;
+use crate::tables::shape;
 use crate::tables::table::{KeyKind, Table};
 use crate::tables::value::Field;
 
@@ -47,6 +50,12 @@ fn has_hash_index(db: &mut Db) -> bool {
         "SELECT COUNT(*) FROM information_schema.STATISTICS WHERE {of_table} AND INDEX_TYPE='HASH'"
     );
     db.number(&sql) > 0
+}
+
+/// True if the server has VECTOR columns, and shapes whose bytes a load judges as it does.
+fn has_vectors(db: &mut Db) -> bool {
+    let version = db.session().version();
+    version.flavor == Flavor::MySql && version.series() >= (9, 0)
 }
 
 /// True if the server has no remark about the table that it made, but for those of MySQL that some types may be
@@ -85,6 +94,9 @@ impl Case {
         for _ in 0..1000 {
             let mut table = Table::random(random);
             change(random, &mut table);
+            if has_vectors(db) && random.chance(3) {
+                shape::add_columns(random, &mut table);
+            }
             // Keys too long, rows too wide, defaults that do not fit.
             let sql = table.sql("b", true, "");
             // 10.5 does not sort the letter NUL in these as it compares it, so they cannot be keys of built tables.
@@ -93,7 +105,10 @@ impl Case {
             let created = is_sorted && db.try_sql(&sql).is_ok();
             if created && is_taken_as_it_is(db) && !has_hash_index(db) {
                 db.sql(&table.sql("a", true, ""));
-                let format = Format::random(random);
+                let mut format = Format::random(random);
+                if shape::has_vector(&table) {
+                    format.charset = Charset::Binary;
+                }
                 let fields = fields(random, &table);
                 return Case { table, format, fields };
             }
@@ -123,6 +138,11 @@ impl Case {
                 }
                 if column.nullable && has_null && random.chance(5) {
                     return None;
+                }
+                if let Kind::Shape { .. } | Kind::Vector(_) = column.kind {
+                    return Some(shape::tamed(random, &column.kind, |value| {
+                        self.format.tame(value)
+                    }));
                 }
                 let mut value = column.value(random, self.format.charset);
                 self.format.tame(&mut value);

@@ -128,7 +128,7 @@ fn literal(random: &mut Random, column: &Column) -> String {
     let hex: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
     match column.kind {
         Kind::Text(_) => format!("_{} x'{hex}'", column.charset.name()),
-        Kind::Bytes(_) | Kind::Bit(_) => format!("x'{hex}'"),
+        Kind::Bytes(_) | Kind::Bit(_) | Kind::Shape { .. } | Kind::Vector(_) => format!("x'{hex}'"),
         _ => quote_text(&String::from_utf8_lossy(&value)),
     }
 }

@@ -39,6 +39,13 @@ pub(crate) enum Kind {
     Uuid,
     Inet4,
     Inet6,
+    /// A shape: of every kind, or one of seven, by their numbers; with this SRID if it must have one.
+    Shape {
+        of: usize,
+        srid: Option<u32>,
+    },
+    /// Floats, at most so many.
+    Vector(usize),
 }
 
 /// A column of a random table.
@@ -215,6 +222,7 @@ impl Column {
             Kind::Uuid => "123e4567-e89b-12d3-a456-426614174000",
             Kind::Inet4 => "192.168.0.1",
             Kind::Inet6 => "2001:db8::1",
+            Kind::Shape { .. } | Kind::Vector(_) => return "NULL".to_owned(),
         };
         quote_text(text)
     }

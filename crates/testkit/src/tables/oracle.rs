@@ -9,7 +9,7 @@ use std::path::Path;
 
 use server::version::Flavor;
 
-use crate::tables::column::Kind;
+use crate::tables::column::{Column, Kind};
 use crate::tables::format::Format;
 use crate::tables::server::Db;
 use crate::tables::table::Table;
@@ -32,8 +32,15 @@ pub(crate) fn remarks(
     columns: &[&str],
 ) -> Remarks {
     let mut scratch = table.clone();
-    let mut json = Vec::new();
+    let (mut json, mut checked) = (Vec::new(), Vec::new());
     for column in &mut scratch.columns {
+        // A value that such a column refuses ends the load of all rows, also of LOAD DATA IGNORE.
+        if let Kind::Shape { .. } | Kind::Vector(_) = column.kind {
+            let mut taken = column.clone();
+            (taken.nullable, taken.default) = (true, None);
+            checked.push(taken);
+            column.declaration = "LONGBLOB".to_owned();
+        }
         // The rows that a CHECK keeps out are not counted in the warnings' row numbers.
         if let Kind::Json = column.kind {
             column.declaration = "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin".to_owned();
@@ -63,8 +70,42 @@ pub(crate) fn remarks(
         let rows = db.rows(&sql);
         remarks.refused.extend(rows.iter().map(|row| row.number::<usize>(0).unwrap()));
     }
+    if !checked.is_empty() {
+        remarks.refused.extend(refused_by(db, &checked));
+    }
     remarks.doubtful.retain(|row| !remarks.refused.contains(row));
     remarks
+}
+
+/// Rows of the table that [`remarks`] has made with bytes that these columns refuse.
+fn refused_by(db: &mut Db, columns: &[Column]) -> Vec<usize> {
+    let lines: Vec<String> = columns.iter().map(Column::sql).collect();
+    let names: Vec<String> = columns.iter().map(|column| format!("`{}`", column.name)).collect();
+    let names = names.join(", ");
+    db.sql("ALTER TABLE values_scratch ADD KEY (__n)");
+    db.sql("DROP TABLE IF EXISTS checked_scratch");
+    db.sql(&format!("CREATE TABLE checked_scratch ({})", lines.join(", ")));
+    let rows = db.number("SELECT COALESCE(MAX(__n) + 1, 0) FROM values_scratch") as usize;
+    let (mut refused, mut ranges) = (Vec::new(), vec![0..rows]);
+    while let Some(range) = ranges.pop().filter(|range| !range.is_empty()) {
+        let insert = format!(
+            "INSERT INTO checked_scratch SELECT {names} FROM values_scratch \
+             WHERE __n BETWEEN {} AND {}",
+            range.start,
+            range.end - 1
+        );
+        if db.try_sql(&insert).is_ok() {
+            continue;
+        }
+        match range.len() {
+            1 => refused.push(range.start),
+            count => {
+                let middle = range.start + count / 2;
+                ranges.extend([range.start..middle, middle..range.end]);
+            }
+        }
+    }
+    refused
 }
 
 /// True if strict mode takes the only row of the file at `path`, of the table that [`remarks`] has made.

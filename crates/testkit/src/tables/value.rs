@@ -4,6 +4,7 @@ use values::Charset;
 
 use crate::Random;
 use crate::tables::column::{Column, Kind};
+use crate::tables::shape;
 use crate::tables::text::encode;
 
 /// A field: NULL, or its bytes before quoting and escaping.
@@ -91,6 +92,7 @@ impl Column {
             Kind::Inet4 | Kind::Inet6 => return self.address(random, file),
             Kind::Text(chars) => return self.text(random, *chars, file),
             Kind::Bytes(bytes) => return self.bytes(random, *bytes, file),
+            Kind::Shape { .. } | Kind::Vector(_) => return shape::value(random, &self.kind),
             Kind::Json => {
                 let inner = self.text(random, 40, Charset::Ascii);
                 let inner = String::from_utf8_lossy(&inner).replace(['\\', '"'], "/");
@@ -225,6 +227,7 @@ impl Column {
             "-0.6",
         ];
         let mut value = match &self.kind {
+            Kind::Shape { .. } | Kind::Vector(_) => return shape::bad_value(random, &self.kind),
             Kind::Text(chars) | Kind::Bytes(chars) if random.chance(2) && *chars < 1000 => {
                 return vec![b'x'; chars + 1 + random.below(3)];
             }
