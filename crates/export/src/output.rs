@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::iter;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use columnar::{FileWriter, RowGroup, TableFormat};
 use face::option::{FORCE, OUTPUT, SPLIT_ROWS, SPLIT_SIZE};
-use schema::filename_ascii;
+use schema::stem_of_table;
 
 use crate::error::Error;
 use crate::leftover::PartEnding;
@@ -55,7 +54,11 @@ enum Names {
 impl Names {
     fn in_folder(options: &ExportOptions, ending: &str) -> Names {
         let numbered = options.split.rows.is_some() || options.split.bytes.is_some();
-        Names::Many { stem: stem(&options.table.table), ending: ending.to_owned(), numbered }
+        Names::Many {
+            stem: stem_of_table(&options.table.table),
+            ending: ending.to_owned(),
+            numbered,
+        }
     }
 
     fn of(&self, number: usize) -> OsString {
@@ -436,25 +439,6 @@ pub(crate) struct Finished {
 /// The name of a part.
 fn part(stem: &str, number: usize, ending: &str) -> OsString {
     format!("{stem}.{number:04}.{ending}").into()
-}
-
-/// A table's name as the beginning of a file's: what no file can be called so is spelled as the server does.
-fn stem(table: &str) -> String {
-    // A number at the end would be that of a part of another table.
-    let is_numbered = table.rsplit_once('.').is_some_and(|(_, number)| {
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-    });
-    let is_plain = !is_numbered
-        && !table.starts_with('.')
-        && !OsStr::new(table).as_bytes().iter().any(|byte| matches!(byte, 0..0x20 | b'/'));
-    if is_plain {
-        return table.to_owned();
-    }
-    let spelled = |c: char| match c {
-        '\0'..='\x1f' | '/' | '.' => format!("@{:04x}", u32::from(c)),
-        c => c.to_string(),
-    };
-    filename_ascii(table).unwrap_or_else(|| table.chars().map(spelled).collect())
 }
 
 #[cfg(test)]

@@ -35,6 +35,61 @@ pub fn filename_by_letters(name: &str) -> String {
     out
 }
 
+/// A table's name as the first word of an exported file's name. Characters with a meaning in such names, or that no
+/// file name may have, are spelled as the server does; others stay.
+pub fn stem_of_table(table: &str) -> String {
+    let is_special = |c: char| matches!(c, '\0'..='\x1f' | '/' | '.');
+    if !table.contains(is_special) && table_of_stem(table) == table {
+        return table.to_owned();
+    }
+    let spelled = |c: char| match c {
+        c if is_special(c) || c == '@' => format!("@{:04x}", u32::from(c)),
+        c => c.to_string(),
+    };
+    table.chars().map(spelled).collect()
+}
+
+/// The table's name again: `@002e` is a dot. Codes of letters, digits and what is not ASCII stay.
+pub fn table_of_stem(stem: &str) -> String {
+    let (mut table, mut rest) = (String::with_capacity(stem.len()), stem);
+    while let Some(at) = rest.find('@') {
+        let (before, code) = rest.split_at(at);
+        let decoded = code.get(1..5).and_then(decoded);
+        table.push_str(before);
+        table.push(decoded.unwrap_or('@'));
+        rest = &code[if decoded.is_some() { 5 } else { 1 }..];
+    }
+    table + rest
+}
+
+/// The character of a code of four digits.
+fn decoded(code: &str) -> Option<char> {
+    let is_lower = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let byte = u8::from_str_radix(code, 16).ok().filter(|_| code.bytes().all(is_lower))?;
+    let is_spelled = byte.is_ascii() && byte != 0 && byte != b'_' && !byte.is_ascii_alphanumeric();
+    is_spelled.then(|| char::from(byte))
+}
+
+/// The name that a file's name stands for; None if it has letters beyond ASCII, which have codes of
+/// their own. Source: `strings/ctype-utf8.c`, `my_mb_wc_filename`.
+pub fn name_of_file(name: &[u8]) -> Option<Vec<u8>> {
+    let name = name.strip_suffix(b"@@@").unwrap_or(name);
+    let mut plain = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
+        if byte != b'@' {
+            plain.push(byte);
+            continue;
+        }
+        let (digits, tail) = rest.split_at_checked(4)?;
+        let code = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+        plain.push(u8::try_from(code).ok().filter(u8::is_ascii)?);
+        rest = tail;
+    }
+    Some(plain)
+}
+
 fn is_device(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let numbered = |prefix: &str| {
@@ -55,5 +110,37 @@ mod tests {
         assert_eq!(filename_ascii("CoM1").unwrap(), "CoM1@@@");
         assert_eq!(filename_ascii("\u{fc}"), None);
         assert_eq!(filename_by_letters("t\u{fc}\u{16b}\u{4e2d}\u{ff5a}"), "t@1o@4m@4e2d@z@");
+    }
+
+    #[test]
+    fn tables_have_the_names_of_their_files() {
+        for (table, stem) in [
+            ("orders", "orders"),
+            ("a b-c%", "a b-c%"),
+            ("../x", "@002e@002e@002fx"),
+            ("w\u{f6}rd/x@1", "w\u{f6}rd@002fx@00401"),
+            // `orders.0001.csv` is the first part of the table `orders`, `a.b.csv` is table `b` of database `a`.
+            ("orders.0001", "orders@002e0001"),
+            ("a.b", "a@002eb"),
+            ("a@b", "a@b"),
+            ("a@002eb", "a@0040002eb"),
+        ] {
+            assert_eq!(stem_of_table(table), stem);
+            assert_eq!(table_of_stem(stem), table);
+        }
+        for plain in
+            ["sold@2024", "a@0041", "a@005f", "a@00fc", "a@002", "@", "a@002E", "@\u{fc}00"]
+        {
+            assert_eq!(table_of_stem(plain), plain);
+        }
+        assert_eq!(table_of_stem("a@002db"), "a-b");
+    }
+
+    #[test]
+    fn names_of_files_are_the_servers() {
+        assert_eq!(name_of_file(b"a@002db@0060").as_deref(), Some(b"a-b`".as_slice()));
+        assert_eq!(name_of_file(b"con@@@").as_deref(), Some(b"con".as_slice()));
+        assert_eq!(name_of_file(b"x@1s"), None);
+        assert_eq!(name_of_file(b"x@8868"), None);
     }
 }

@@ -27,7 +27,9 @@ pub use column::{Column, DefaultValue, Generated, Storage};
 pub use constraint::{Check, ForeignKey, KeyEnd, Reference, Trigger};
 pub use engine::Engine;
 pub use feature::{Feature, NamedText};
-pub use filename::{filename_ascii, filename_by_letters};
+pub use filename::{
+    filename_ascii, filename_by_letters, name_of_file, stem_of_table, table_of_stem,
+};
 pub use flavor::Flavor;
 pub use index::{Index, IndexColumn, IndexKind};
 pub use method::{LoadPath, Method, Mode};

@@ -791,7 +791,7 @@ fn all_tables_of_a_database_go_into_a_folder_and_load_again() {
     desk.exec("INSERT INTO a VALUES (1, NULL, ''), (2, 3, 'x,\"y')");
     desk.exec("CREATE TABLE `b c` (id INT PRIMARY KEY)");
     desk.exec("INSERT INTO `b c` VALUES (7)");
-    desk.exec("CREATE TABLE none (id INT PRIMARY KEY)");
+    desk.exec("CREATE TABLE `../n.csv` (id INT PRIMARY KEY)");
     desk.exec("CREATE VIEW v AS SELECT * FROM a");
     desk.exec("CREATE TABLE _inrush_ledger_1_a (id INT PRIMARY KEY)");
     let folder = desk.home.path().join("all");
@@ -815,7 +815,7 @@ fn all_tables_of_a_database_go_into_a_folder_and_load_again() {
         assert_eq!(files.len(), 3, "{files:?}");
         assert!(files.contains(&format!("a.{ending}")), "{files:?}");
         desk.session.exec("CREATE DATABASE IF NOT EXISTS again").unwrap();
-        for table in ["a", "`b c`", "none"] {
+        for table in ["a", "`b c`", "`../n.csv`"] {
             desk.session.exec(&format!("DROP TABLE IF EXISTS again.{table}")).unwrap();
             let sql = format!("CREATE TABLE again.{table} LIKE `{database}`.{table}");
             desk.session.exec(&sql).unwrap();
@@ -825,7 +825,7 @@ fn all_tables_of_a_database_go_into_a_folder_and_load_again() {
         load.arg(desk.server.socket()).args(["--user", "root"]).args(more);
         run(&mut load).done();
         let checksums = |database: &str, session: &mut server::Session| {
-            let tables = ["a", "`b c`", "none"].map(|table| format!("`{database}`.{table}"));
+            let tables = ["a", "`b c`", "`../n.csv`"].map(|table| format!("`{database}`.{table}"));
             let rows = session.query(&format!("CHECKSUM TABLE {}", tables.join(", "))).unwrap();
             rows.iter().map(|row| row.text_lossy(1)).collect::<Vec<_>>()
         };

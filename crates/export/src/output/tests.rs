@@ -185,15 +185,3 @@ fn unpacked(compression: Compression, file: &[u8]) -> Vec<u8> {
     }
     text
 }
-
-#[test]
-fn names_of_tables_become_names_of_files() {
-    assert_eq!(stem("orders"), "orders");
-    assert_eq!(stem("a b"), "a b");
-    assert_eq!(stem("../x"), "@002e@002e@002fx");
-    assert_eq!(stem("wörd/x"), "wörd@002fx");
-    assert_eq!(stem("orders.x1"), "orders.x1");
-    // `orders.0001.csv` is the first part of the table `orders`.
-    assert_eq!(stem("orders.0001"), "orders@002e0001");
-    assert_eq!(stem("wörd.7"), "wörd@002e7");
-}

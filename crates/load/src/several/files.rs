@@ -9,13 +9,15 @@
 //! the database, which may be left out
 //! ```
 //!
-//! The number may also come last (`orders.tbl.1`). Other names are given to tables by `--map`.
+//! The number may also come last (`orders.tbl.1`). Characters of the table may be spelled as exports do: `a@002eb` is
+//! `a.b`. Other names are given to tables by `--map`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use face::option::MAP;
 use job::error::Error;
+use schema::table_of_stem;
 use sources::COMPRESSED;
 
 /// Endings of files that hold rows.
@@ -190,8 +192,8 @@ fn named(path: &Path, name: &str, database: &str) -> Result<(String, Number), Er
     }
     match words.as_slice() {
         [table] | [_, table] if table.is_empty() => wrong("its name contains no table name"),
-        [table] => Ok(((*table).to_owned(), number)),
-        [of, table] if *of == database => Ok(((*table).to_owned(), number)),
+        [table] => Ok((table_of_stem(table), number)),
+        [of, table] if *of == database => Ok((table_of_stem(table), number)),
         [of, table] => wrong(&format!(
             "its name is that of {of}.{table}, but all tables of one command must be in one \
              database, here {database}"
@@ -281,6 +283,8 @@ mod tests {
             ("orders.parquet", "orders"),
             ("shop.orders.0001.jsonl.gz", "orders"),
             ("orders.xlsx", "orders"),
+            ("shop.a@002eb.0001.csv", "a.b"),
+            ("sold@2024.csv", "sold@2024"),
         ] {
             assert_eq!(tables(&[name], &[]).unwrap(), [format!("{table}: {name}")], "{name}");
         }

@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use face::option::INTO;
+use schema::name_of_file;
 use sources::Dialect;
 use sources::dump::SqlReader;
 use sql::{StatementKind, Syntax, TokenKind, Tokens, quoted};
@@ -76,7 +77,7 @@ pub(super) fn open_dir(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     let mut plan = FolderPlan::new(names);
     for (name, path) in &folder.folders {
         let inner = Folder::open(path)?;
-        let said = database_of(&inner)?.or_else(|| decoded(name)).ok_or_else(|| {
+        let said = database_of(&inner)?.or_else(|| name_of_file(name)).ok_or_else(|| {
             let why = "is the folder of an unknown database: no file in it has mariadb-dump's \
                        comment \"Database:\"";
             Error::Usage(format!("{} {why}", path.display()))
@@ -144,7 +145,7 @@ impl<'a> FolderPlan<'a> {
         };
         let name = match &made {
             DefinedObject::Table { name, .. } | DefinedObject::View { name, .. } => name.clone(),
-            DefinedObject::Nothing => decoded(stem).ok_or_else(|| {
+            DefinedObject::Nothing => name_of_file(stem).ok_or_else(|| {
                 let file = txt.as_ref().or(sql.as_ref()).map(|path| path.display().to_string());
                 Error::Usage(format!(
                     "{} belongs to a table whose name is unknown without its CREATE TABLE",
@@ -309,26 +310,6 @@ fn other_format(head: &[u8]) -> Option<String> {
     are_quoted.then(|| format!("its texts in {}", char::from(quote)))
 }
 
-/// The name that a file's name stands for; None if it has letters beyond ASCII, which have codes of
-/// their own. Source: `strings/ctype-utf8.c`, `my_mb_wc_filename`.
-fn decoded(name: &[u8]) -> Option<Vec<u8>> {
-    let name = name.strip_suffix(b"@@@").unwrap_or(name);
-    let mut plain = Vec::with_capacity(name.len());
-    let mut rest = name;
-    while let Some((&byte, tail)) = rest.split_first() {
-        rest = tail;
-        if byte != b'@' {
-            plain.push(byte);
-            continue;
-        }
-        let (digits, tail) = rest.split_at_checked(4)?;
-        let code = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-        plain.push(u8::try_from(code).ok().filter(u8::is_ascii)?);
-        rest = tail;
-    }
-    Some(plain)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,13 +338,5 @@ mod tests {
         ] {
             assert_eq!(other_format(head.as_bytes()).as_deref(), expected, "{head}");
         }
-    }
-
-    #[test]
-    fn names_of_files_are_the_servers() {
-        assert_eq!(decoded(b"a@002db@0060").as_deref(), Some(b"a-b`".as_slice()));
-        assert_eq!(decoded(b"con@@@").as_deref(), Some(b"con".as_slice()));
-        assert_eq!(decoded(b"x@1s"), None);
-        assert_eq!(decoded(b"x@8868"), None);
     }
 }
