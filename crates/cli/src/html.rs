@@ -3,7 +3,7 @@
 mod chart;
 mod page;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use disk::File;
@@ -13,7 +13,7 @@ use server::ConnectOptions;
 use terminal::failure::Failure;
 use terminal::size::{count, group, show};
 
-use self::page::Page;
+use self::page::{HEAD, Page};
 use crate::recorder::{Course, Recorder};
 
 /// The file of a report, which is there from the beginning: what cannot be written is said before
@@ -26,6 +26,23 @@ pub(crate) struct ReportFile {
     memory_bytes_max: u64,
     /// Table or database, server, and time of the load.
     place: String,
+}
+
+/// Refuses a name that [`ReportFile::create`] does not write to. A killed load leaves the beginning of a page.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+    disk::output::check(path).map_err(|error| refused(path, error))?;
+    match disk::output::head(path, HEAD.len() as u64, "report") {
+        Ok(Some(head)) if !HEAD.as_bytes().starts_with(&head) => {
+            Err(refused(path, "the file exists, and it is not a report of Inrush"))
+        }
+        // Devices have no contents.
+        Err(error) if error.kind() != io::ErrorKind::InvalidInput => Err(refused(path, error)),
+        _ => Ok(()),
+    }
+}
+
+fn refused(path: &Path, why: impl std::fmt::Display) -> Failure {
+    Failure::usage(format!("creating --report {}: {why}", path.display()))
 }
 
 /// Loads, and writes the report, if there is a file for it.
@@ -52,9 +69,8 @@ impl ReportFile {
         target: &str,
         connect: &ConnectOptions,
     ) -> Result<ReportFile, Failure> {
-        let file = disk::output::create(path, "report").map_err(|error| {
-            Failure::usage(format!("creating --report {}: {error}", path.display()))
-        })?;
+        check(path)?;
+        let file = disk::output::create(path, "report").map_err(|error| refused(path, error))?;
         let (command, memory_bytes_max) =
             (options.command.clone(), options.limits.memory_bytes_max);
         let place =

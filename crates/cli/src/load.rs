@@ -28,6 +28,7 @@ use crate::{
 pub(crate) fn run(args: &LoadArgs, target: &TableName, watch: &Watch) -> Result<u8, Failure> {
     let mut options = options(args, target)?;
     files::check_load(args, slice::from_ref(&options))?;
+    args.report.as_deref().map_or(Ok(()), html::check)?;
     options.command =
         CommandLine::of_this_process(options.input.files.iter().map(PathBuf::as_path));
     // No server is made or started for what cannot be loaded.

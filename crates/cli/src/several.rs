@@ -29,6 +29,7 @@ use crate::{connect, dialect, files, guess, input, left_keys, print, proof, snif
 pub(crate) fn run(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, Failure> {
     let Meant { mut tables, lines } = meant(args, database)?;
     files::check_load(args, &tables)?;
+    args.report.as_deref().map_or(Ok(()), html::check)?;
     check_several(&tables)?;
     note_command(&mut tables, args);
     let server = connect::meant(&args.connect)?;

@@ -19,7 +19,7 @@ use terminal::{programs, signals};
 
 use crate::args::{LoadArgs, is_typed};
 use crate::connect::{self, Into};
-use crate::{input, load, watch};
+use crate::{html, input, load, watch};
 
 /// The arguments by which ssh starts the program on the other machine.
 const ANSWER: [&str; 3] = ["load", "--via", "-"];
@@ -146,6 +146,7 @@ fn written(args: &LoadArgs, input: &FoundInput) -> Result<Vec<WrittenFile>, Fail
     }
     files.writes_streams();
     files.check()?;
+    args.report.as_deref().map_or(Ok(()), html::check)?;
     args.watch.metrics.as_deref().map_or(Ok(()), watch::check_metrics)?;
     Ok(written)
 }

@@ -11,6 +11,12 @@ h1{font-size:1.4em}h2{font-size:1.05em;margin:1.8em 0 .4em}\
 table{border-collapse:collapse}td,th{padding:.2em 1.2em .2em 0;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;overflow-wrap:anywhere}td:last-child,th:last-child{padding-right:0}\
 th{color:var(--muted);font-weight:normal}.wide{overflow-x:auto}svg{width:100%;min-width:40em;height:auto}svg text{font:12px system-ui,sans-serif;fill:var(--muted)}";
 
+/// The first bytes of each page.
+pub(super) const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+    <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+    <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+    <title>";
+
 /// A page in the making.
 pub(super) struct Page {
     title: String,
@@ -66,11 +72,7 @@ impl Page {
     pub(super) fn html(&self) -> String {
         let title = escaped(&self.title);
         format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" \
-             content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-             <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{}\
+            "{HEAD}{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{}\
              <p>Inrush {}</p>\n</body>\n</html>\n",
             self.body,
             env!("CARGO_PKG_VERSION")

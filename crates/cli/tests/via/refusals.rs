@@ -33,6 +33,7 @@ fn options_that_do_not_fit_are_refused_by_name() {
     }
     refused(&["a.csv", "--report", "x", "--metrics", "./x"], &["different files"]);
     refused(&["a.csv", "--metrics", "b.csv"], &["not one of metrics"]);
+    refused(&["a.csv", "--report", "b.csv"], &["not a report"]);
     refused(&["a.csv", "-c", "job.toml"], &["-c", "job file"]);
     refused(&["a.csv", "--into", "d"], &["DB.TABLE"]);
     refused(&["a.csv", "b.csv"], &["one file", "2 are named"]);
