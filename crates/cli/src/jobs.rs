@@ -33,7 +33,13 @@ pub(crate) fn run(args: &JobsArgs) -> Result<u8, Failure> {
             show_job(&mut out, &job, later.as_ref(), args.json)
         }
         JobsAction::Logs { job: name } => logs(&mut out, &job(name)?, args.json),
-        JobsAction::Clean { jobs, rejects } => clean(&mut out, &state_dir, jobs, *rejects)?,
+        JobsAction::Clean { jobs, rejects } => {
+            let cleaned = clean(&state_dir, jobs, *rejects)?;
+            match args.json {
+                true => print::json(&mut out, &cleaned),
+                false => show_cleaned(&mut out, &cleaned),
+            }
+        }
     };
     printed?;
     Ok(0)
@@ -206,12 +212,17 @@ fn logs(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
     Ok(())
 }
 
-fn clean(
-    out: &mut impl Write,
-    state_dir: &Path,
-    names: &[String],
-    with_rejects: bool,
-) -> Result<io::Result<()>, Failure> {
+/// Names of jobs whose files `jobs clean` has removed, or kept.
+#[derive(Serialize)]
+struct CleanedJobs {
+    journals_removed: Vec<String>,
+    rejects_removed: Vec<String>,
+    rejects_kept: Vec<String>,
+    /// Sentences about killed jobs among them.
+    notes: Vec<String>,
+}
+
+fn clean(state_dir: &Path, names: &[String], with_rejects: bool) -> Result<CleanedJobs, Failure> {
     let mut all = Vec::new();
     for name in names {
         all.push(jobs::find(state_dir, name)?);
@@ -226,43 +237,51 @@ fn clean(
     for job in &all {
         jobs::remove(state_dir, job)?;
     }
-    let rejects = clean_rejects(state_dir, names, &all, with_rejects)?;
+    let rejects = jobs_with_rejects(state_dir, names, &all)?;
+    if with_rejects {
+        rejects.iter().try_for_each(|job| jobs::remove_rejects(state_dir, job))?;
+    }
     let killed = all.iter().filter(|job| job.state == State::Killed);
-    let mut printed = writeln!(out, "{} removed", count(all.len() as u64, "journal"));
-    if rejects > 0 {
-        let rejects = count(rejects, "job");
-        let (verb, how) = match with_rejects {
-            true => ("removed", ""),
-            false => ("kept", ": inrush jobs clean --rejects removes them"),
-        };
-        printed = printed.and_then(|()| writeln!(out, "rejected rows of {rejects} {verb}{how}"));
-    }
-    for job in killed {
-        printed = printed.and_then(|()| {
-            let (target, name) = (one_line(job.target()), &job.name);
-            match job.has_added() {
-                true => writeln!(
-                    out,
-                    "job {name} has added rows to {target}; the same command adds the rest, as long as the table \
-                     _inrush_ledger_.. beside {target} exists"
-                ),
-                false => {
-                    writeln!(out, "the next load into {target} removes leftovers of job {name}")
-                }
-            }
-        });
-    }
-    Ok(printed)
+    let notes = killed.map(killed_note).collect();
+    let (rejects_removed, rejects_kept) = match with_rejects {
+        true => (rejects, Vec::new()),
+        false => (Vec::new(), rejects),
+    };
+    let journals_removed = all.into_iter().map(|job| job.name).collect();
+    Ok(CleanedJobs { journals_removed, rejects_removed, rejects_kept, notes })
 }
 
-/// Removes the refused rows of the `cleaned` jobs or, if nobody named jobs, of all jobs without a journal.
-/// Returns the number of these jobs with refused rows, removed or not.
-fn clean_rejects(
+/// The note on a killed job without its journal.
+fn killed_note(job: &Job) -> String {
+    let (target, name) = (one_line(job.target()), &job.name);
+    match job.has_added() {
+        true => format!(
+            "job {name} has added rows to {target}; the same command adds the rest, as long as the table \
+             _inrush_ledger_.. beside {target} exists"
+        ),
+        false => format!("the next load into {target} removes leftovers of job {name}"),
+    }
+}
+
+fn show_cleaned(out: &mut impl Write, cleaned: &CleanedJobs) -> io::Result<()> {
+    let jobs = |names: &[String]| count(names.len() as u64, "job");
+    writeln!(out, "{} removed", count(cleaned.journals_removed.len() as u64, "journal"))?;
+    if !cleaned.rejects_removed.is_empty() {
+        writeln!(out, "rejected rows of {} removed", jobs(&cleaned.rejects_removed))?;
+    }
+    if !cleaned.rejects_kept.is_empty() {
+        let kept = jobs(&cleaned.rejects_kept);
+        writeln!(out, "rejected rows of {kept} kept: inrush jobs clean --rejects removes them")?;
+    }
+    cleaned.notes.iter().try_for_each(|note| writeln!(out, "{note}"))
+}
+
+/// The `cleaned` jobs or, if nobody named jobs, all jobs without a journal, that have rejected rows beside the journals.
+fn jobs_with_rejects(
     state_dir: &Path,
     names: &[String],
     cleaned: &[Job],
-    removes: bool,
-) -> Result<u64, Failure> {
+) -> Result<Vec<String>, Failure> {
     let mut with_rejects = Vec::new();
     for name in jobs::with_rejects(state_dir)? {
         let is_cleaned = match names.is_empty() {
@@ -271,10 +290,7 @@ fn clean_rejects(
         };
         with_rejects.extend(is_cleaned.then_some(name));
     }
-    if removes {
-        with_rejects.iter().try_for_each(|job| jobs::remove_rejects(state_dir, job))?;
-    }
-    Ok(with_rejects.len() as u64)
+    Ok(with_rejects)
 }
 
 /// In the time zone of the user.
@@ -315,5 +331,16 @@ mod tests {
                 |(name, begun_ms, ended_ms)| JobStep { name: name.to_owned(), begun_ms, ended_ms },
             );
         assert_eq!(steps(&entries), expected);
+    }
+    #[test]
+    fn removed_journals_and_rejects_are_counted() {
+        let [journals_removed, rejects_removed] = [vec!["a".to_owned()], vec!["b".to_owned(); 2]];
+        let notes = vec!["A note.".to_owned()];
+        let cleaned =
+            CleanedJobs { journals_removed, rejects_removed, rejects_kept: Vec::new(), notes };
+        let mut out = Vec::new();
+        assert!(show_cleaned(&mut out, &cleaned).is_ok());
+        let expected = "1 journal removed\nrejected rows of 2 jobs removed\nA note.\n";
+        assert_eq!(String::from_utf8_lossy(&out), expected);
     }
 }

@@ -121,14 +121,21 @@ fn refused_rows_that_nobody_named_a_file_for_are_kept_until_they_are_cleaned() {
     assert!(!folder.join(&journal).exists());
     assert_eq!(fs::read(folder.join(&rejects()[0])).unwrap(), kept);
     assert_eq!(rejects().len(), 4);
+    let clean = |more: &[&str]| {
+        let cleaned = run(desk.home.inrush(["jobs", "clean", "--json"]).args(more));
+        let told: serde_json::Value = serde_json::from_str(&cleaned.done().out).unwrap();
+        assert_eq!((&told["json_version"], &told["notes"]), (&2.into(), &serde_json::json!([])));
+        ["journals_removed", "rejects_kept", "rejects_removed"]
+            .map(|key| told[key].as_array().unwrap().len())
+    };
+    assert_eq!(clean(&[]), [100, 2, 0]);
     let cleaned = run(&mut desk.home.inrush(["jobs", "clean"]));
     assert!(
         cleaned.done().out.contains("rejected rows of 2 jobs kept: inrush jobs clean --rejects"),
         "{cleaned:?}"
     );
     assert_eq!(rejects().len(), 4);
-    let cleaned = run(&mut desk.home.inrush(["jobs", "clean", "--rejects"]));
-    assert!(cleaned.done().out.contains("rejected rows of 2 jobs removed"), "{cleaned:?}");
+    assert_eq!(clean(&["--rejects"]), [0, 0, 2]);
     assert_eq!(names(&folder), [""; 0]);
 }
 
