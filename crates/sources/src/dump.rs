@@ -16,6 +16,7 @@
 //! fields of a chunk of it.
 
 mod blank;
+mod last_line;
 mod lead;
 mod onward;
 mod problem;

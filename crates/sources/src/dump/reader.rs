@@ -230,7 +230,7 @@ impl SqlReader {
                 self.pass_stray(line)?;
                 continue;
             }
-            window.is_completed = false;
+            let last_line = std::mem::take(&mut window.last_line);
             if let Some((file, size)) = source_line(window.bytes(), &self.delimiter) {
                 let file = file.to_vec();
                 self.source(&file, size)?;
@@ -244,6 +244,7 @@ impl SqlReader {
                 let found = delimiter(&window.bytes()[..size]);
                 let found = found.ok_or_else(|| problem(window, 0, Problem::Delimiter, b""));
                 window.take(size);
+                window.last_line = last_line.with_delimiter();
                 self.delimiter = found?;
                 continue;
             }
@@ -258,7 +259,11 @@ impl SqlReader {
             {
                 return Ok(Some(statement));
             }
-            return self.begun().map(Some);
+            let statement = self.begun()?;
+            if let Some(window) = &mut self.window {
+                window.last_line = last_line.with(&statement);
+            }
+            return Ok(Some(statement));
         }
     }
 
@@ -335,8 +340,7 @@ impl SqlReader {
         let (rest, next) = self.end(self.lexer(), text, bytes_max)?;
         let Some(window) = &mut self.window else { return Ok(()) };
         // People leave out the last semicolon.
-        let lacks_end =
-            needs_end && window.is_of_client && !window.is_completed && !self.options.partial;
+        let lacks_end = needs_end && window.is_of_client && !self.options.partial;
         let bytes = &window.bytes()[..rest];
         if rest == next && (lacks_end || is_cut(bytes, self.session.syntax)) {
             let error = problem(window, 0, Problem::Cut, text);

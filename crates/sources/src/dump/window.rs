@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bytes::stream::Stream;
 use crate::chunk::newlines;
+use crate::dump::last_line::{COMPLETED, LastLine};
 use crate::error::{Position, Result};
 
 /// Bytes per read. Small enough that a piece is still in the second-level cache when it is lexed.
@@ -28,8 +29,8 @@ pub(crate) struct Window {
     /// True if a comment says that mariadb-dump or mysqldump has written it, whose last line is
     /// [`COMPLETED`].
     pub(super) is_of_client: bool,
-    /// True if the last comment was that line, and no statement came behind it.
-    pub(super) is_completed: bool,
+    /// That line, and statements behind it.
+    pub(super) last_line: LastLine,
     /// True if that line has not come behind the last first line.
     is_open: bool,
     /// The first line of a dump that stands behind one without its last line.
@@ -40,8 +41,6 @@ pub(crate) struct Window {
 
 /// Beginnings of the first line of mariadb-dump or mysqldump, unless it was told to write none.
 const HEADS: [&[u8]; 2] = [b"-- MariaDB dump ", b"-- MySQL dump "];
-/// The beginning of their last line.
-pub(super) const COMPLETED: &[u8] = b"-- Dump completed";
 
 impl Window {
     /// Over a stream that stands at its first byte.
@@ -53,7 +52,6 @@ impl Window {
     /// Over a stream that stands at another one.
     pub(crate) fn at(stream: Stream, path: PathBuf, offset: u64, line: u64) -> Window {
         let (piece_bytes, text, start, ended) = (PIECE_BYTES, Vec::new(), 0, false);
-        let (is_of_client, is_completed) = (false, false);
         Window {
             stream,
             path,
@@ -64,8 +62,8 @@ impl Window {
             line,
             poured: 0,
             ended,
-            is_of_client,
-            is_completed,
+            is_of_client: false,
+            last_line: LastLine::Missing,
             is_open: false,
             cut_before: None,
             is_sandboxed: false,
@@ -84,7 +82,7 @@ impl Window {
             (self.is_of_client, self.is_open) = (true, true);
         }
         if self.bytes().starts_with(COMPLETED) {
-            (self.is_completed, self.is_open) = (true, false);
+            (self.last_line, self.is_open) = (LastLine::Read, false);
         }
         Ok(())
     }

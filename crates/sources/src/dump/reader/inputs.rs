@@ -91,8 +91,8 @@ impl SqlReader {
     }
 
     /// Inputs read to their end that were written by mariadb-dump or mysqldump, as they begin, and do
-    /// not end as these do: with the line `-- Dump completed`. They were cut, between two statements. With
-    /// the first line of the next dump, where one follows in the same input.
+    /// not end as these do: with the line `-- Dump completed`, or triggers behind it. They were cut, between two
+    /// statements. With the first line of the next dump, where one follows in the same input.
     pub fn cut_short(&self) -> &[(PathBuf, Option<u64>)] {
         &self.cut_short
     }
@@ -104,7 +104,7 @@ impl SqlReader {
         };
         let (path, before) = (input.path(), window.cut_before);
         self.cut_short.extend(before.map(|line| (path.to_owned(), Some(line))));
-        if window.is_of_client && !window.is_completed {
+        if window.is_of_client && !window.last_line.is_end() {
             self.cut_short.push((path.to_owned(), None));
         }
     }

@@ -49,7 +49,6 @@ impl SqlReader {
             }
         };
         window.take(size);
-        window.is_completed = false;
         let rest = self.inputs.get(self.index).cloned();
         let input = Input::find_below(&folder, &named)?;
         let bytes = [input.bytes(), Some(0)];

@@ -42,6 +42,22 @@ fn a_second_byte_of_a_character_is_no_backslash() {
     assert!(read[3].ends_with("\\';'"), "{read:?}");
 }
 
+/// A trigger as `mariadb-dump --tab` of MariaDB 10.11 writes it behind the last line.
+const TRIGGER: &str = "\
+ALTER DATABASE `s` CHARACTER SET latin1 COLLATE latin1_swedish_ci ;
+/*!50003 SET @saved_cs_client      = @@character_set_client */ ;
+/*!50003 SET @saved_col_connection = @@collation_connection */ ;
+/*!50003 SET collation_connection  = utf8mb3_general_ci */ ;
+/*!50032 DROP TRIGGER IF EXISTS `tr` */;
+DELIMITER ;;
+/*!50003 CREATE*/ /*!50017 DEFINER=`root`@`localhost`*/ /*!50003 trigger tr before insert on child for each row set @a=1
+*/;;
+DELIMITER ;
+/*!50003 SET character_set_results = @saved_cs_results */ ;
+/*!50003 SET collation_connection  = @saved_col_connection */ ;
+ALTER DATABASE `s` CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci ;
+";
+
 #[test]
 fn a_dump_that_lacks_its_last_line_was_cut() {
     let is_cut = |dump: &str| {
@@ -69,6 +85,11 @@ fn a_dump_that_lacks_its_last_line_was_cut() {
             let next = whole.trim_start_matches('\u{feff}');
             assert!(is_cut(&format!("{dump}{next}")) && is_cut(&format!("{dump}{next}{next}")));
             assert!(!is_cut(&format!("{whole}USE b;\n{next}")));
+            assert!(!is_cut(&format!("{whole}{TRIGGER}")));
+            for cut in ["SET x=1;\n", TRIGGER.rsplit_once("/*!").unwrap().0, &dump] {
+                assert!(is_cut(&format!("{whole}{cut}")), "{cut}");
+                assert!(is_cut(&format!("{whole}{TRIGGER}{cut}")), "{cut}");
+            }
         }
     }
     // Written with --skip-comments or by hand: nothing says how it ends.
