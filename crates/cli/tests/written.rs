@@ -524,7 +524,7 @@ fn an_hour_that_comes_twice_is_told_apart_or_refused() {
                 &[
                     "t.csv line 2",
                     "`made`",
-                    "occurs twice in the session's time zone (end of daylight",
+                    "(in UTC, if it names no zone) is in the hour that occurs twice in the session's time zone",
                 ],
             );
         }

@@ -432,7 +432,7 @@ impl<'a> Writer<'a> {
                     (Value::Timestamp(micros), _)
                         if has_no_text(sent, micros, &self.columns.zone) =>
                     {
-                        Err(Reason::ShownTwice)
+                        Err(Reason::MomentShownTwice)
                     }
                     (value, Some(converter)) => {
                         self.stored.clear();

@@ -67,9 +67,11 @@ pub enum Reason {
     Unstored,
     /// A field that a record lacks, where the column's DEFAULT is not one value for all rows.
     NoDefault,
-    /// A moment that the clocks of the session's time zone show twice, where it can only be told as they
+    /// A time that the clocks of the session's time zone show twice, where it can only be told as they
     /// show it.
     ShownTwice,
+    /// A moment at such a time. Its text is in UTC, or has a zone of its own.
+    MomentShownTwice,
     /// Neither a label of the ENUM or SET nor its number.
     NotALabel,
     /// Not what the server reads as JSON.
@@ -139,6 +141,12 @@ impl fmt::Display for Reason {
                 f,
                 "occurs twice in the session's time zone (end of daylight saving); {} has no such \
                  hour",
+                TIME_ZONE.with("+00:00")
+            ),
+            Reason::MomentShownTwice => write!(
+                f,
+                "(in UTC, if it names no zone) is in the hour that occurs twice in the session's time zone (end of \
+                 daylight saving); {} has no such hour",
                 TIME_ZONE.with("+00:00")
             ),
             Reason::NotALabel => f.write_str("is not a label of the ENUM or SET column"),
