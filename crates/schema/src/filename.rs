@@ -49,25 +49,23 @@ pub fn stem_of_table(table: &str) -> String {
     table.chars().map(spelled).collect()
 }
 
-/// The table's name again: `@002e` is a dot. Codes of letters, digits and what is not ASCII stay.
+/// The table's name again: `@002e` is a dot, `@002f` a slash, `@0040` the sign itself. Other codes stay, since files of
+/// other programs may have numbers there.
 pub fn table_of_stem(stem: &str) -> String {
     let (mut table, mut rest) = (String::with_capacity(stem.len()), stem);
     while let Some(at) = rest.find('@') {
         let (before, code) = rest.split_at(at);
-        let decoded = code.get(1..5).and_then(decoded);
+        let decoded = code.get(1..5).and_then(|digits| match digits {
+            "002e" => Some('.'),
+            "002f" => Some('/'),
+            "0040" => Some('@'),
+            _ => None,
+        });
         table.push_str(before);
         table.push(decoded.unwrap_or('@'));
         rest = &code[if decoded.is_some() { 5 } else { 1 }..];
     }
     table + rest
-}
-
-/// The character of a code of four digits.
-fn decoded(code: &str) -> Option<char> {
-    let is_lower = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let byte = u8::from_str_radix(code, 16).ok().filter(|_| code.bytes().all(is_lower))?;
-    let is_spelled = byte.is_ascii() && byte != 0 && byte != b'_' && !byte.is_ascii_alphanumeric();
-    is_spelled.then(|| char::from(byte))
 }
 
 /// The name that a file's name stands for; None if it has letters beyond ASCII, which have codes of
@@ -128,12 +126,19 @@ mod tests {
             assert_eq!(stem_of_table(table), stem);
             assert_eq!(table_of_stem(stem), table);
         }
-        for plain in
-            ["sold@2024", "a@0041", "a@005f", "a@00fc", "a@002", "@", "a@002E", "@\u{fc}00"]
-        {
+        for plain in [
+            "sold@2024",
+            "no@0012",
+            "a@002d1",
+            "a@0041",
+            "a@00fc",
+            "a@002",
+            "@",
+            "a@002E",
+            "@\u{fc}00",
+        ] {
             assert_eq!(table_of_stem(plain), plain);
         }
-        assert_eq!(table_of_stem("a@002db"), "a-b");
     }
 
     #[test]

@@ -18,6 +18,6 @@ server.stdout.on('data', (text) => {
   const headers = { 'x-ms-date': date, 'x-ms-version': '2021-10-04', 'Content-Length': 0, Authorization: `SharedKey devstoreaccount1:${signature}` };
   const p = port[1];
   http.request({ port: p, method: 'PUT', path: `${path}?restype=container`, headers }, (answer) => {
-    console.log(answer.statusCode === 201 ? p : answer.statusCode);
+    console.log(answer.statusCode === 201 ? p : `status ${answer.statusCode}`);
   }).end();
 });

@@ -844,7 +844,7 @@ fn all_tables_of_a_database_go_into_a_folder_and_load_again() {
     let told: serde_json::Value = serde_json::from_str(&told.done().out).unwrap();
     assert_eq!((&told["json_version"], &told["database"]), (&2.into(), &(*database).into()));
     let rows: Vec<u64> = (0..3).map(|at| told["tables"][at]["rows"].as_u64().unwrap()).collect();
-    assert_eq!(rows, [2, 1, 0], "{told}");
+    assert_eq!(rows, [0, 2, 1], "{told}");
     refused(&["-o", "all.csv"]).refused(2, &["is a database: -o must be a folder"]);
     refused(&["-o", "all/", "--where", "1"]).refused(2, &["--where is for one table"]);
     refused(&["-o", "all/", "--columns", "id"]).refused(2, &["--columns is for one table"]);

@@ -280,7 +280,7 @@ fn time_grows_as_the_files_and_the_options_do() {
     for (name, end, small, large) in [
         (
             "files of a folder",
-            End::Done,
+            no_server,
             plan(vec!["small".to_owned()]),
             plan(vec!["large".to_owned()]),
         ),

@@ -33,39 +33,59 @@ pub(super) enum LastLine {
     Missing,
     /// The last line came, and no statement behind it.
     Read,
-    /// Triggers came behind the last line; the last one has all its statements if it `is_whole`.
-    Triggers { is_whole: bool },
+    /// Triggers came behind the last line.
+    Triggers {
+        /// True if the last one has all its statements.
+        is_whole: bool,
+        /// True if the database still has the character set of a trigger.
+        is_altered: bool,
+    },
 }
 
 impl LastLine {
     /// True if nothing is missing behind the statements so far.
     pub(super) fn is_end(self) -> bool {
-        matches!(self, LastLine::Read | LastLine::Triggers { is_whole: true })
+        matches!(self, LastLine::Read | LastLine::Triggers { is_whole: true, is_altered: false })
     }
 
     /// The same with a line `DELIMITER` behind it.
     pub(super) fn with_delimiter(self) -> LastLine {
-        self.with_part_of_trigger(false)
+        let (_, is_altered) = self.triggers();
+        self.with_triggers(false, is_altered)
     }
 
     /// The same with a statement behind it.
     pub(super) fn with(self, statement: &Statement) -> LastLine {
         let Statement { kind, text, .. } = statement;
-        let is_whole = match kind {
-            StatementKind::Set { .. } => memmem::find(text, LAST_SET).is_some(),
-            StatementKind::CreateTrigger(_) | StatementKind::DropTrigger(_) => false,
-            StatementKind::Other if text.starts_with(ALTER_DATABASE) => {
-                self == LastLine::Triggers { is_whole: true }
+        let (is_whole, is_altered) = self.triggers();
+        match kind {
+            StatementKind::Set { .. } => {
+                self.with_triggers(memmem::find(text, LAST_SET).is_some(), is_altered)
             }
-            _ => return LastLine::Missing,
-        };
-        self.with_part_of_trigger(is_whole)
+            StatementKind::CreateTrigger(_) | StatementKind::DropTrigger(_) => {
+                self.with_triggers(false, is_altered)
+            }
+            StatementKind::Other if text.starts_with(ALTER_DATABASE) => {
+                self.with_triggers(is_whole, !is_altered)
+            }
+            _ => LastLine::Missing,
+        }
     }
 
-    fn with_part_of_trigger(self, is_whole: bool) -> LastLine {
+    /// Whether the last trigger is whole, and whether the database has the character set of one.
+    fn triggers(self) -> (bool, bool) {
+        match self {
+            LastLine::Triggers { is_whole, is_altered } => (is_whole, is_altered),
+            LastLine::Missing | LastLine::Read => (false, false),
+        }
+    }
+
+    fn with_triggers(self, is_whole: bool, is_altered: bool) -> LastLine {
         match self {
             LastLine::Missing => self,
-            LastLine::Read | LastLine::Triggers { .. } => LastLine::Triggers { is_whole },
+            LastLine::Read | LastLine::Triggers { .. } => {
+                LastLine::Triggers { is_whole, is_altered }
+            }
         }
     }
 }

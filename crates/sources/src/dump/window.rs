@@ -80,6 +80,7 @@ impl Window {
                 self.cut_before.get_or_insert(self.line);
             }
             (self.is_of_client, self.is_open) = (true, true);
+            self.last_line = LastLine::Missing;
         }
         if self.bytes().starts_with(COMPLETED) {
             (self.last_line, self.is_open) = (LastLine::Read, false);

@@ -86,7 +86,8 @@ fn refused_by(db: &mut Db, columns: &[Column]) -> Vec<usize> {
     db.sql("DROP TABLE IF EXISTS checked_scratch");
     db.sql(&format!("CREATE TABLE checked_scratch ({})", lines.join(", ")));
     let rows = db.number("SELECT COALESCE(MAX(__n) + 1, 0) FROM values_scratch") as usize;
-    let (mut refused, mut ranges) = (Vec::new(), vec![0..rows]);
+    let mut refused = Vec::new();
+    let mut ranges: Vec<_> = std::iter::once(0..rows).collect();
     while let Some(range) = ranges.pop().filter(|range| !range.is_empty()) {
         let insert = format!(
             "INSERT INTO checked_scratch SELECT {names} FROM values_scratch \

@@ -90,6 +90,14 @@ fn a_dump_that_lacks_its_last_line_was_cut() {
                 assert!(is_cut(&format!("{whole}{cut}")), "{cut}");
                 assert!(is_cut(&format!("{whole}{TRIGGER}{cut}")), "{cut}");
             }
+            // The database would keep the character set of a trigger.
+            let lines: Vec<&str> = TRIGGER.split_inclusive('\n').collect();
+            let (first, last) = (lines[0], lines[lines.len() - 1]);
+            assert!(is_cut(&format!("{whole}{}", TRIGGER.strip_suffix(last).unwrap())));
+            assert!(is_cut(&format!("{whole}{TRIGGER}{first}")));
+            assert!(!is_cut(&format!("{whole}{TRIGGER}{TRIGGER}")));
+            // A dump of triggers alone has a last line of its own.
+            assert!(is_cut(&format!("{whole}-- MariaDB dump 10.19\n{TRIGGER}")));
         }
     }
     // Written with --skip-comments or by hand: nothing says how it ends.
