@@ -1,4 +1,4 @@
-//! Foreign keys that loads have left at old tables: carried over by the next command, and told of by the one
+//! Foreign keys and triggers that loads have left at old tables: carried over by the next command, and told of by the one
 //! that left them.
 
 use std::path::Path;
@@ -21,10 +21,19 @@ pub(crate) fn carry_over(connect: &ConnectOptions, named: Option<&Path>) {
         Err(_) => return,
     };
     // An old table may be left without keys.
-    let told = |one: &LeftKeys| !one.keys.is_empty() || one.error.is_some();
-    for LeftKeys { table, keys, error } in left.into_iter().filter(told) {
-        let keys = keys.join(", ");
+    let told =
+        |one: &LeftKeys| !one.keys.is_empty() || !one.triggers.is_empty() || one.error.is_some();
+    for LeftKeys { table, keys, triggers, error } in left.into_iter().filter(told) {
+        let (keys, names) = (keys.join(", "), triggers.join(", "));
         match error {
+            None if !triggers.is_empty() => tell!(
+                "note: triggers that an earlier load had left at the old table of {table} are those of \
+                 {table} again: {names}"
+            ),
+            Some(error) if !triggers.is_empty() => tell!(
+                "inrush: warning: triggers of {table} do not run, because an earlier load left them at \
+                 its old table: {names} ({error})"
+            ),
             None => tell!(
                 "note: foreign keys that still referred to the old table of {table} refer to \
                  {table} now: {keys}"
@@ -37,15 +46,19 @@ pub(crate) fn carry_over(connect: &ConnectOptions, named: Option<&Path>) {
     }
 }
 
-/// Says which foreign keys refer to an old table still, and gives the exit status of that; none where none
-/// does.
+/// Says which foreign keys refer to an old table still, and which triggers it has, and gives the exit status of that;
+/// none where there are none.
 pub(crate) fn tell<'r>(job: &str, reports: impl IntoIterator<Item = &'r Report>) -> Option<u8> {
-    let keys = reports.into_iter().flat_map(|report| &report.foreign_keys_left);
-    let keys: Vec<&str> = keys.map(String::as_str).collect();
-    if keys.is_empty() {
-        return None;
+    let (mut keys, mut triggers): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for report in reports {
+        keys.extend(report.foreign_keys_left.iter().map(String::as_str));
+        triggers.extend(report.triggers_left.iter().map(String::as_str));
     }
-    let text = ::load::report::keys_left_text(&keys.join(", "));
+    let text = match (keys.is_empty(), triggers.is_empty()) {
+        (true, true) => return None,
+        (false, _) => ::load::report::keys_left_text(&keys.join(", ")),
+        (true, false) => ::load::report::triggers_left_text(&triggers.join(", ")),
+    };
     tell!("inrush: {text}; run inrush resume {job}, or any other load of this server");
     Some(KEYS_LEFT)
 }

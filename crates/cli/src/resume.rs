@@ -104,7 +104,8 @@ fn open_urls(job: &Job) {
     }
 }
 
-/// Has the foreign keys that a job has left at an old table refer to the new one. Its rows are in.
+/// Has the foreign keys that a job has left at an old table refer to the new one, which gets the triggers. Its rows are
+/// in.
 fn carry_keys_over(state_dir: &Path, job: &Job, command: &CommandLine) -> Result<u8, Failure> {
     std::env::set_current_dir(&command.folder).map_err(Failure::failed)?;
     let program = std::env::args_os().next().unwrap_or_default();
@@ -117,16 +118,27 @@ fn carry_keys_over(state_dir: &Path, job: &Job, command: &CommandLine) -> Result
     let wait = Duration::from_secs(u64::from(args.lock_wait));
     let left = load::carry_keys_over(&visit.connect, state_dir, wait)?;
     let failed = left.iter().filter_map(|one| Some((one, one.error.as_ref()?)));
-    let mut keys_left = Vec::new();
-    for (LeftKeys { keys, .. }, error) in failed {
-        tell!("inrush: warning: foreign keys still refer to the old table: {error}");
+    let (mut keys_left, mut triggers_left) = (Vec::new(), Vec::new());
+    for (LeftKeys { keys, triggers, .. }, error) in failed {
+        match triggers.is_empty() {
+            true => tell!("inrush: warning: foreign keys still refer to the old table: {error}"),
+            false => tell!("inrush: warning: {error}"),
+        }
         keys_left.extend(keys.iter().map(String::as_str));
+        triggers_left.extend(triggers.iter().map(String::as_str));
     }
     if !keys_left.is_empty() {
         let text = load::report::keys_left_text(&keys_left.join(", "));
         return Err(Failure::of(KEYS_LEFT, text));
     }
+    if !triggers_left.is_empty() {
+        let text = load::report::triggers_left_text(&triggers_left.join(", "));
+        return Err(Failure::of(KEYS_LEFT, text));
+    }
     jobs::note_keys_carried(state_dir, job)?;
-    tell!("job {}: all rows are loaded, and foreign keys refer to the new table", job.name);
+    tell!(
+        "job {}: all rows are loaded, and its foreign keys and triggers are the new table's",
+        job.name
+    );
     Ok(0)
 }

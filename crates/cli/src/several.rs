@@ -69,13 +69,15 @@ pub(crate) fn run(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, 
     Ok(tell_tables(&report.tables).unwrap_or(rejects))
 }
 
-/// Tells the warnings of loaded tables, and gives the exit status of foreign keys that are left.
+/// Tells the warnings of loaded tables, and gives the exit status of foreign keys and triggers that are left.
 fn tell_tables(tables: &[load::Report]) -> Option<u8> {
     for warning in tables.iter().flat_map(|table| &table.warnings) {
         tell!("inrush: warning: {warning}");
     }
     // With --each it is the job of the table.
-    let is_left = |table: &&load::Report| !table.foreign_keys_left.is_empty();
+    let is_left = |table: &&load::Report| {
+        !table.foreign_keys_left.is_empty() || !table.triggers_left.is_empty()
+    };
     let job = tables.iter().find(is_left).map_or("", |table| table.job.as_str());
     left_keys::tell(job, tables)
 }

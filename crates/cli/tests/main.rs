@@ -29,6 +29,7 @@ mod mysql;
 mod mysql_collations;
 mod mysql_json;
 mod mysql_states;
+mod mysql_triggers;
 mod option_sources;
 mod partitioned;
 mod refused;

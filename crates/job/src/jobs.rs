@@ -145,7 +145,8 @@ impl Job {
         (last.event == Event::Failed).then_some(last.detail.as_str())
     }
 
-    /// True if all of its rows are in, and foreign keys of other tables refer to an old table still.
+    /// True if all of its rows are in, and foreign keys of other tables refer to an old table still, or triggers
+    /// are its own.
     pub fn has_keys_left(&self) -> bool {
         let about = self.entries.iter().rev().take(2);
         self.state == State::Failed

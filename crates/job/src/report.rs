@@ -237,6 +237,9 @@ pub struct Report {
     /// not finished then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign_keys_left: Vec<String>,
+    /// Triggers that the old table has still, as `database.trigger`: the job is not finished then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub triggers_left: Vec<String>,
     /// The longest time in which readers of a table could wait for the load, by the load's own clock: for an
     /// attempt at the RENAME and the RENAME. None where no table was exchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -271,6 +274,13 @@ fn is_false(is: &bool) -> bool {
 /// The sentence about foreign keys that still refer to an old table.
 pub fn keys_left_text(keys: &str) -> String {
     format!("all rows are loaded; these foreign keys still refer to the old table: {keys}")
+}
+
+/// The sentence about triggers that an old table has still.
+pub fn triggers_left_text(triggers: &str) -> String {
+    format!(
+        "all rows are loaded; these triggers are still those of the old table, and do not run: {triggers}"
+    )
 }
 
 impl Report {

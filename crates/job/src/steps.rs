@@ -31,6 +31,8 @@ pub struct Steps<'a> {
     pub stage: Stage,
     /// Foreign keys that refer to an old table still, though all rows are in.
     pub keys_left: Vec<String>,
+    /// Triggers that an old table has still.
+    pub triggers_left: Vec<String>,
     /// Name of the table, where it is one of several.
     table: Option<String>,
     /// The command, with its proof.
@@ -67,6 +69,7 @@ impl<'a> Steps<'a> {
             interrupt,
             stage: Stage::Inspect,
             keys_left: Vec::new(),
+            triggers_left: Vec::new(),
             table: None,
             command,
             is_in: false,
@@ -93,6 +96,7 @@ impl<'a> Steps<'a> {
             interrupt: self.interrupt.clone(),
             stage: Stage::Inspect,
             keys_left: Vec::new(),
+            triggers_left: Vec::new(),
             table: Some(table.to_owned()),
             command: None,
             is_in: false,
@@ -205,11 +209,16 @@ impl<'a> Steps<'a> {
     pub fn end<T>(&mut self, outcome: &Result<T, Error>) {
         self.stopwatch.stop();
         let target = self.target.clone();
-        let keys = self.keys_left.join(", ");
+        let (keys, triggers) = (self.keys_left.join(", "), self.triggers_left.join(", "));
         let _ = pool::catch(|| match outcome {
             Ok(_) if !keys.is_empty() => {
                 self.write(journal::KEYS, Event::Failed, &keys)?;
                 let detail = format!("{target}: {}", report::keys_left_text(&keys));
+                self.write(journal::JOB, Event::Failed, &detail)
+            }
+            Ok(_) if !triggers.is_empty() => {
+                self.write(journal::KEYS, Event::Failed, &triggers)?;
+                let detail = format!("{target}: {}", report::triggers_left_text(&triggers));
                 self.write(journal::JOB, Event::Failed, &detail)
             }
             Ok(_) => self.rows_are_in(),
@@ -223,7 +232,7 @@ impl<'a> Steps<'a> {
                 self.write(journal::JOB, Event::Failed, &format!("{target}: {error}"))
             }
         });
-        if outcome.is_ok() && keys.is_empty() && self.command.is_some() {
+        if outcome.is_ok() && keys.is_empty() && triggers.is_empty() && self.command.is_some() {
             let finished = std::mem::take(&mut self.finished);
             closing::keep(Arc::clone(&self.journal), &self.state_dir, finished);
         }

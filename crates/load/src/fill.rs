@@ -350,6 +350,9 @@ impl<'l> Filling<'l, '_, '_> {
         let left = std::mem::take(&mut target.keys_left).into_iter();
         report.foreign_keys_left = left.map(|(_, key)| key).collect();
         self.steps.keys_left.clone_from(&report.foreign_keys_left);
+        let left = std::mem::take(&mut target.triggers_left).into_iter();
+        report.triggers_left = left.map(|(_, trigger)| trigger).collect();
+        self.steps.triggers_left.clone_from(&report.triggers_left);
         if is_swapped {
             let noted = if chosen.method.merges() { MERGE_NOTED_SECONDS } else { NOTED_SECONDS };
             add_waits(&mut report, target, noted);

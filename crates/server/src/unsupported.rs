@@ -78,6 +78,8 @@ pub enum Unsupported {
     UnseenForeignKeys(String),
     /// Triggers may be there that the account does not see without this statement.
     UnseenTriggers(String),
+    /// A trigger that could not be made anew, and why, as a sentence.
+    StuckTrigger(String),
     /// Rights that a staging table needs and that are missing, as statements that give them.
     StagingPrivileges(Vec<String>),
     /// An engine that cannot take rows back.
@@ -115,7 +117,7 @@ impl Unsupported {
             Unsupported::CopyDiffers | Unsupported::PrimaryKeyRequired(_) => "copy of the table",
             Unsupported::History => "system versioning",
             Unsupported::UnseenForeignKeys(_) => "foreign key",
-            Unsupported::UnseenTriggers(_) => "trigger",
+            Unsupported::UnseenTriggers(_) | Unsupported::StuckTrigger(_) => "trigger",
             Unsupported::Engine(kind, _) => kind.name(),
             Unsupported::StagedDiffers
             | Unsupported::NoTransactions(_)
@@ -191,6 +193,7 @@ impl Unsupported {
             ),
             Unsupported::DataDirectory(seen)
             | Unsupported::RowFormat(seen)
+            | Unsupported::StuckTrigger(seen)
             | Unsupported::Engine(_, seen) => f.write_str(seen),
             Unsupported::CopyDiffers => {
                 f.write_str("CREATE TABLE .. LIKE creates a different table")

@@ -1,4 +1,5 @@
-//! Foreign keys that earlier loads have left at old tables, found by the names of these and carried over.
+//! Foreign keys that earlier loads have left at old tables, found by the names of these and carried over; on MySQL also
+//! triggers of the old tables.
 //!
 //! A load that was killed behind its swap leaves them, or one that somebody kept from a child for longer than
 //! its lock wait. Any load of the server brings them to the new table, not only one of the same table.
@@ -8,25 +9,30 @@ use std::time::Duration;
 
 use crate::busy::busy;
 use crate::carried_keys::{carry_over, key_name, keys_of, mend};
+use crate::carried_triggers::{self, is_aside_of};
 use crate::foreign_keys::own_parents;
 use crate::lock::{Lock, LockOptions};
 use crate::names::{Names, digest_of, digests_in, is_own_database};
-use crate::turns::TURN;
+use crate::turns::{TURN, take_turns};
+use server::engine::Kind;
 use server::error::{Error, Result};
 use server::identifier::{TableName, quote_text};
 use server::session::Session;
+use server::version::Flavor;
 
 /// The prefix of tables that a replay has renamed.
 const REPLAYED: &str = "_inrush_aside_";
 
-/// Foreign keys of other tables that referred to an old table.
+/// Foreign keys of other tables that referred to an old table, or its triggers.
 #[derive(Debug)]
 pub struct LeftKeys {
     /// The table that took its place.
     pub table: TableName,
     /// `database.table.key`.
     pub keys: Vec<String>,
-    /// Why they refer to the old one still; none where they refer to the new one now.
+    /// `database.trigger`.
+    pub triggers: Vec<String>,
+    /// Why they are the old one's still; none where they are the new one's now.
     pub error: Option<Error>,
 }
 
@@ -38,8 +44,9 @@ pub fn finish(
     wait: Duration,
     mut may_go: impl FnMut(&TableName, bool) -> bool,
 ) -> Result<Vec<LeftKeys>> {
+    let mut left = finish_triggers(session, wait)?;
     if own_parents(session)?.is_empty() {
-        return Ok(Vec::new());
+        return Ok(left);
     }
     let mut asides: BTreeMap<TableName, TableName> = BTreeMap::new();
     for key in catalog::all_foreign_keys(session)? {
@@ -53,16 +60,56 @@ pub fn finish(
             asides.insert(key.parent, target);
         }
     }
-    let mut left = Vec::new();
     for (aside, target) in asides {
         let keys = keys_of(session, &aside)?.iter().map(key_name).collect();
         let error = match finish_one(session, &target, &aside, wait, &mut may_go) {
             Err(Error::Busy { .. }) => continue,
             done => done.err(),
         };
-        left.push(LeftKeys { table: target, keys, error });
+        left.push(LeftKeys { table: target, keys, triggers: Vec::new(), error });
     }
     Ok(left)
+}
+
+/// Carries over triggers of old tables. These stay: they prove that rows are in.
+fn finish_triggers(session: &mut Session, wait: Duration) -> Result<Vec<LeftKeys>> {
+    let version = session.version();
+    if version.flavor != Flavor::MySql || !Kind::of_version(version).has_files() {
+        return Ok(Vec::new());
+    }
+    let sql = "SELECT DISTINCT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE \
+               FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_TABLE LIKE '\\_inrush\\_%'";
+    let mut left = Vec::new();
+    for row in session.query(sql)? {
+        let aside = TableName::new(row.text(0)?, row.text(1)?);
+        let Some(target) = target_of(session, &aside)? else { continue };
+        if aside.table.starts_with(REPLAYED) {
+            continue;
+        }
+        match finish_triggers_of(session, target, &aside, wait) {
+            Err(Error::Busy { .. }) => {}
+            done => left.push(done?),
+        }
+    }
+    Ok(left)
+}
+
+/// Errors: [`Error::Busy`] where a load works at the table.
+fn finish_triggers_of(
+    session: &mut Session,
+    table: TableName,
+    aside: &TableName,
+    wait: Duration,
+) -> Result<LeftKeys> {
+    let mut own = session.another()?;
+    if !own.lock_name(&Names::of(&table).lock, TURN)? {
+        return Err(busy(&mut own, &table)?);
+    }
+    let names = carried_triggers::left(&mut own, aside)?.into_iter();
+    let triggers = names.map(|name| format!("{}.{name}", aside.database)).collect();
+    let carry_over = |own: &mut Session| carried_triggers::carry_over(own, &table, aside);
+    let error = take_turns(&mut own, wait, carry_over).err();
+    Ok(LeftKeys { table, keys: Vec::new(), triggers, error })
 }
 
 /// The table whose place was taken, by the digest in the name that it has since; none where there is none
@@ -88,15 +135,16 @@ fn target_of(session: &mut Session, aside: &TableName) -> Result<Option<TableNam
     for row in session.query(&sql)? {
         let table = TableName::new(row.text(0)?, row.text(1)?);
         let is_target = digests.contains(&digest_of(&table));
-        if is_target && (is_aside_of(&table, aside) || aside.table.starts_with(REPLAYED)) {
+        let is_ours = is_aside_of(&table, aside) || is_elsewhere(&table, aside);
+        if is_target && (is_ours || aside.table.starts_with(REPLAYED)) {
             return Ok(Some(table));
         }
     }
     Ok(None)
 }
 
-/// True if a table is called so once its place is taken.
-fn is_aside_of(table: &TableName, aside: &TableName) -> bool {
+/// True if a table is called so once its place is taken, in a database of its own.
+fn is_elsewhere(table: &TableName, aside: &TableName) -> bool {
     Names::of(table).asides(table).contains(aside)
 }
 

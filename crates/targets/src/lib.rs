@@ -14,7 +14,7 @@
 //! server; `followers` are locked with whom they refer to; `import_job` is TiDB's; [`carried_keys`] refer to the new table in place
 //! of the old one; `recover` goes on after a connection was lost; [`waiting`] is for locks of others, beside statements that are `lasting`,
 //! [`brief_lock`] for locks that writers queue behind, [`row_waits`] for rows, [`description`] for files that the server describes,
-//! `backup` for backups, which [`stamp`] has copy imported pages; `clones` for clones of MySQL; `triggers` stay on the target; [`identity`]
+//! `backup` for backups, which [`stamp`] has copy imported pages; `clones` for clones of MySQL; `triggers` stay on the target, by their `trigger_text` on MySQL, where `carried_triggers` are on the old table first; [`identity`]
 //! says whether another may take the target's place.
 
 #![forbid(unsafe_code)]
@@ -25,6 +25,7 @@ pub mod brief_lock;
 mod built_file;
 mod busy;
 pub mod carried_keys;
+mod carried_triggers;
 mod checkpoint;
 mod clones;
 mod copy;
@@ -69,6 +70,7 @@ pub mod swapped;
 mod take;
 pub mod torn;
 pub mod transaction;
+mod trigger_text;
 mod triggers;
 pub mod turns;
 pub mod waiting;

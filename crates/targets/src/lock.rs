@@ -85,6 +85,8 @@ pub struct Lock {
     /// Foreign keys of other tables that refer to an old table behind its swap, each with the table that it
     /// is to refer to.
     pub keys_left: Vec<(TableName, String)>,
+    /// Triggers that an old table has still, each with the table that is to have it.
+    pub triggers_left: Vec<(TableName, String)>,
     /// How long others may have waited for the load.
     pub blocked: Blocked,
     /// Since when others wait for the load to end: it waits for nobody any more then.

@@ -19,7 +19,8 @@ use crate::relations::{self, KeyChecks, Preparation};
 use crate::resting::{Connections, Resting};
 use crate::staging_database;
 use crate::swap::{Before, Held, Pair, Swap};
-use crate::swapped::Swapped;
+use crate::swapped::{Swapped, is_alone};
+use crate::triggers::TriggersPlace;
 use crate::turns::{TURN, Turns, is_wait};
 use catalog::{self, definition};
 use server::engine::Swap as EngineSwap;
@@ -321,18 +322,20 @@ impl Attempt<'_> {
         turns: &mut Turns,
     ) -> Result<(Held, Option<Guard>, Instant)> {
         let targets = preparation.targets;
-        if targets.iter().all(|(table, _)| table.foreign_keys.is_empty()) {
+        let flavor = lock.session.version().flavor;
+        let is_alone = flavor == Flavor::MySql && targets.iter().any(|(table, _)| is_alone(table));
+        if targets.iter().all(|(table, _)| table.foreign_keys.is_empty()) && !is_alone {
             let begun = self.export.as_ref().map_or_else(Instant::now, |held| held.since());
             let held = self.swap(lock, preparation, turns, &Guarded::default(), None);
             lock.blocked.writers_since(begun);
             return held.map(|(held, guard)| (held, guard, begun));
         }
         let around = relations::around(lock, targets, preparation.checks)?;
-        if lock.session.version().flavor == Flavor::MySql {
+        if is_alone {
             // An attempt before may have waited for long.
             lock.check_writable()?;
             let begun = Instant::now();
-            let pairs = self.pairs(preparation);
+            let pairs = self.pairs(preparation, flavor);
             let held = Swap::new(pairs).run_alone(lock, preparation, &around)?;
             return Ok((held, None, begun));
         }
@@ -356,9 +359,9 @@ impl Attempt<'_> {
     }
 
     /// The tables and what takes their places.
-    fn pairs(&self, preparation: &Preparation<'_>) -> Vec<Pair> {
-        let pairs = preparation.targets.iter().zip(&self.made);
-        pairs.map(|((table, names), made)| pair(table, names, made, preparation.mode)).collect()
+    fn pairs(&self, preparation: &Preparation<'_>, flavor: Flavor) -> Vec<Pair> {
+        let (mode, pairs) = (preparation.mode, preparation.targets.iter().zip(&self.made));
+        pairs.map(|((table, names), made)| pair(table, names, made, mode, flavor)).collect()
     }
 
     fn swap(
@@ -372,7 +375,9 @@ impl Attempt<'_> {
         let Preparation { targets, mode, .. } = *preparation;
         let pairs: Vec<Pair> = match lock.facts.engine.swap {
             EngineSwap::Unlocked => unlocked(&mut lock.session, targets, mode)?,
-            EngineSwap::Locked | EngineSwap::Never(_) => self.pairs(preparation),
+            EngineSwap::Locked | EngineSwap::Never(_) => {
+                self.pairs(preparation, lock.session.version().flavor)
+            }
         };
         let (mut export, mut given) = (self.export, Vec::new());
         guard.iter_mut().try_for_each(Guard::check)?;
@@ -491,9 +496,12 @@ fn unlocked(session: &mut Session, targets: &[(Table, Names)], mode: Mode) -> Re
     Ok(targets.iter().map(pair).collect())
 }
 
-fn pair(table: &Table, names: &Names, made: &FilledBy, mode: Mode) -> Pair {
-    let dir = match &made.0 {
-        By::Built { dir, .. } if !table.triggers.is_empty() => Some(dir.clone()),
+fn pair(table: &Table, names: &Names, made: &FilledBy, mode: Mode, flavor: Flavor) -> Pair {
+    let triggers = match &made.0 {
+        By::Built { dir, .. } if !table.triggers.is_empty() => Some(match flavor {
+            Flavor::MariaDb => TriggersPlace::Folder(dir.clone()),
+            Flavor::MySql => TriggersPlace::Dictionary,
+        }),
         By::Built { .. } | By::Merged { .. } | By::Sent => None,
     };
     Pair {
@@ -504,7 +512,7 @@ fn pair(table: &Table, names: &Names, made: &FilledBy, mode: Mode) -> Pair {
             definition: table.definition.clone(),
             foreign_keys: table.foreign_keys.clone(),
             mode,
-            triggers: dir,
+            triggers,
         },
     }
 }

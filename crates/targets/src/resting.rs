@@ -70,7 +70,7 @@ impl Resting {
         dir: &std::result::Result<DatabaseDir, Unsupported>,
         options: &LockOptions,
     ) -> Resting {
-        let mut unsupported = triggers::refused(&table, facts.version.flavor, options.no_triggers);
+        let mut unsupported = triggers::refused(&table, options.no_triggers);
         unsupported.extend(facts.unsupported(&table.name.database));
         if table.columns.iter().any(|column| column.auto_increment) {
             unsupported.extend(facts.unsupported_step());
@@ -147,6 +147,7 @@ impl Resting {
             remarks,
             was_empty,
             keys_left: Vec::new(),
+            triggers_left: Vec::new(),
             blocked: Blocked::default(),
             keeps_others: None,
             patience,

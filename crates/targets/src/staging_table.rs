@@ -19,6 +19,7 @@ use std::sync::Arc;
 use innodb::page::FilHeader;
 use locks::Mutex;
 
+use crate::carried_triggers::try_out;
 use crate::checkpoint::Checkpoint;
 use crate::lock::Lock;
 use server::error::{Error, Result};
@@ -27,6 +28,7 @@ use server::facts::database_dir::DatabaseDir;
 use server::facts::database_dir::FileId;
 use server::filename::filename;
 use server::identifier::TableName;
+use server::version::Flavor;
 
 /// The direct path into a locked target.
 #[derive(Debug)]
@@ -156,6 +158,10 @@ impl<'l> Direct<'l> {
         let (staging, target) = (lock.names.staging.clone(), lock.table.name.to_string());
         if let Some(reason) = lock.copy_target()? {
             return Err(Error::Unsupported { target, reasons: vec![reason] });
+        }
+        if lock.session.version().flavor == Flavor::MySql && !lock.table.triggers.is_empty() {
+            let table = lock.table.name.clone();
+            lock.watched(|session| try_out(session, &table, &staging))?;
         }
         self.staging(staging)
     }

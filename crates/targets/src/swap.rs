@@ -43,14 +43,13 @@ use self::mover::Mover;
 use crate::lock::{Lock, RECONNECT_WAIT};
 use crate::queued::wait_until_ended;
 use crate::reach::reach;
-use crate::triggers::{self, has_triggers};
+use crate::triggers::{self, TriggersPlace, has_triggers};
 use crate::turns::{Blocked, Turns};
 use crate::waiting::{Patience, lock_holders};
 use catalog::{self, KeysOfTables, definition, foreign_keys};
 use schema::{ForeignKey, KeyEnd, Mode};
 use server::engine::Kind;
 use server::error::{Error, Result};
-use server::facts::database_dir::DatabaseDir;
 use server::identifier::TableName;
 use server::session::Session;
 
@@ -96,9 +95,9 @@ pub enum Before {
         foreign_keys: Vec<ForeignKey>,
         /// The mode, which may require it to be empty.
         mode: Mode,
-        /// Where its files are, if it has triggers: those that it has then stay on the table of its
+        /// Where its triggers are, if it has any: those that it has then stay on the table of its
         /// name.
-        triggers: Option<DatabaseDir>,
+        triggers: Option<TriggersPlace>,
     },
 }
 
@@ -266,6 +265,16 @@ impl Swap {
         self.pairs.iter().any(has)
     }
 
+    /// Tables whose triggers a server has in its dictionary, with the names of the old ones.
+    fn with_triggers(&self) -> impl Iterator<Item = (&TableName, &TableName)> {
+        self.pairs.iter().filter_map(|pair| match &pair.before {
+            Before::Unchanged { aside, triggers: Some(TriggersPlace::Dictionary), .. } => {
+                Some((&pair.table, aside))
+            }
+            _ => None,
+        })
+    }
+
     /// The last of the load's own tables that the mover locks before a target: the server locks in the order of
     /// names. While something else of the server's has it for a moment, the mover does not wait for the target yet.
     fn locked_before(&self, target: &TableName) -> Option<&TableName> {
@@ -305,6 +314,19 @@ impl Swap {
                 renames.push(format!("{table} TO {}", aside.quoted()));
             }
             renames.push(format!("{replacement} TO {table}"));
+        }
+        format!("RENAME TABLE {}", renames.join(", "))
+    }
+
+    /// The statement that takes a swap back.
+    fn statement_back(&self) -> String {
+        let mut renames = Vec::new();
+        for pair in &self.pairs {
+            let (table, replacement) = (pair.table.quoted(), pair.replacement.quoted());
+            renames.push(format!("{table} TO {replacement}"));
+            if let Some(aside) = pair.aside() {
+                renames.push(format!("{} TO {table}", aside.quoted()));
+            }
         }
         format!("RENAME TABLE {}", renames.join(", "))
     }
@@ -372,8 +394,11 @@ impl Pair {
         }
         holder.check_variables()?;
         match triggers {
-            Some(dir) => triggers::copy(holder, dir, name, &self.replacement),
-            None => Ok(()),
+            Some(TriggersPlace::Folder(dir)) => {
+                triggers::copy(holder, dir, name, &self.replacement)
+            }
+            // They are carried over behind the swap.
+            Some(TriggersPlace::Dictionary) | None => Ok(()),
         }
     }
 }

@@ -8,6 +8,7 @@ use schema::{ForeignKey, KeyEnd, Mode, Table};
 
 use crate::behind::hand_over;
 use crate::carried_keys::{carry_one_over, key_name, keys_of, mend, there_and_back};
+use crate::carried_triggers;
 use crate::foreign_keys::{unchecked, with_children};
 use crate::guard::Guard;
 use crate::kept_rows::KeptRows;
@@ -129,9 +130,25 @@ impl Swapped {
     }
 
     /// Leaves the old tables to the next load, and notes the foreign keys that refer to them in
-    /// [`Lock::keys_left`].
+    /// [`Lock::keys_left`], and their triggers in [`Lock::triggers_left`].
     pub fn leave(&self, lock: &mut Lock) {
         lock.keys_left = self.keys_left(&mut lock.session);
+        lock.triggers_left = self.triggers_left(&mut lock.session);
+    }
+
+    /// Triggers that old tables have still, with the tables that are to have them.
+    fn triggers_left(&self, session: &mut Session) -> Vec<(TableName, String)> {
+        let mut found = Vec::new();
+        let is_mysql = session.version().flavor == Flavor::MySql;
+        for (table, names) in self.targets.iter().filter(|_| is_mysql) {
+            let known = table.triggers.iter().map(|trigger| trigger.name.clone()).collect();
+            let now = carried_triggers::left(session, &names.aside(table, self.mode));
+            // Of a server that cannot be asked they may all be left.
+            for name in now.unwrap_or(known) {
+                found.push((table.name.clone(), format!("{}.{name}", table.name.database)));
+            }
+        }
+        found
     }
 
     /// Keys that refer to an old table still, with the table that they are to refer to.
@@ -208,10 +225,10 @@ impl Swapped {
         kept
     }
 
-    /// Lets go of tables that the connection itself has locked, as it has those with foreign keys on MySQL.
+    /// Lets go of tables that the connection itself has locked, as it has some on MySQL.
     fn unlock(&self, lock: &mut Lock) -> Result<()> {
-        let has_keys = self.targets.iter().any(|(table, _)| !table.foreign_keys.is_empty());
-        if !has_keys || lock.session.version().flavor != Flavor::MySql {
+        let is_alone = self.targets.iter().any(|(table, _)| is_alone(table));
+        if !is_alone || lock.session.version().flavor != Flavor::MySql {
             return Ok(());
         }
         lock.session.exec_always("UNLOCK TABLES")
@@ -284,6 +301,11 @@ impl Swapped {
         }
         Ok(())
     }
+}
+
+/// True if MySQL swaps a table by one connection, which locks it.
+pub(super) fn is_alone(table: &Table) -> bool {
+    !table.foreign_keys.is_empty() || !table.triggers.is_empty()
 }
 
 /// A table that a swap took for empty is, as it is dropped.

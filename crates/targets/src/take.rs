@@ -13,6 +13,7 @@ use crate::left::Left;
 use crate::lock::{Lock, LockOptions};
 use crate::names::{ASIDES, is_own_database, kind_prefix};
 use crate::resting::{Connections, Resting};
+use crate::triggers;
 use crate::turns::{TURN, Turns};
 use crate::waiting::Patience;
 use catalog::{self, CatalogCache};
@@ -48,7 +49,9 @@ impl Lock {
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let dir = facts.database_dir(&mut session, &table.name.database)?;
         let left = left(&mut session, &table.name.database, &dir)?;
-        let resting = Resting { left, ..Resting::of(table, &facts, &dir, options) };
+        let stuck = triggers::stuck(&mut session, &table, &facts, options.no_triggers)?;
+        let mut resting = Resting { left, ..Resting::of(table, &facts, &dir, options) };
+        resting.unsupported.extend(stuck);
         Ok(resting.work(Connections::of(session)))
     }
 }
@@ -76,6 +79,10 @@ impl Keeper {
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let dir = facts.database_dir(&mut session, &names[0].database)?;
         let left = left(&mut session, &names[0].database, &dir)?;
+        let stuck = tables
+            .iter()
+            .map(|table| triggers::stuck(&mut session, table, &facts, options.no_triggers))
+            .collect::<Result<Vec<_>>>()?;
         let reconnect_wait = options.reconnect_wait;
         let keeper = Arc::new(Keeper {
             session: Mutex::new(session),
@@ -83,12 +90,16 @@ impl Keeper {
             reconnect_wait,
             is_retaken: AtomicBool::new(false),
         });
-        let resting = |table| Resting {
-            keeper: Some(Arc::clone(&keeper)),
-            left: left.clone(),
-            ..Resting::of(table, &facts, &dir, options)
+        let resting = |(table, stuck)| {
+            let mut resting = Resting {
+                keeper: Some(Arc::clone(&keeper)),
+                left: left.clone(),
+                ..Resting::of(table, &facts, &dir, options)
+            };
+            resting.unsupported.extend(stuck);
+            resting
         };
-        let resting = tables.into_iter().map(resting).collect();
+        let resting = tables.into_iter().zip(stuck).map(resting).collect();
         Ok((keeper, resting))
     }
 }

@@ -1,6 +1,6 @@
 //! Triggers that stay, whatever takes the place of their table.
 //!
-//! The texts of a table's triggers are in a file beside it, `t.TRG`, and for each name a small one
+//! MySQL has them in its dictionary: see [`carried_triggers`](super::carried_triggers). On MariaDB the texts of a table's triggers are in a file beside it, `t.TRG`, and for each name a small one
 //! says which table the trigger is of. RENAME rewrites both kinds for the new name of the table, so a
 //! swap would put the triggers aside with the old table. The table that is to take its place gets a copy
 //! of that file, under the lock that nobody alters the target in, and then the same RENAME leaves the
@@ -18,22 +18,46 @@ use face::option::NO_TRIGGERS;
 use schema::{Feature, Flavor, Table};
 
 use crate::lock::Lock;
+use crate::trigger_text;
 use server::Unsupported;
 use server::error::{Error, Result};
+use server::facts::ServerFacts;
 use server::facts::database_dir::DatabaseDir;
 use server::filename::filename;
 use server::identifier::{TableName, quote_text};
 use server::session::Session;
 
+/// Where a server has the triggers of a table.
+#[derive(Clone, Debug)]
+pub enum TriggersPlace {
+    /// In files of this folder, beside the table.
+    Folder(DatabaseDir),
+    /// In its dictionary.
+    Dictionary,
+}
+
 /// Reasons against the direct path for a table, less its triggers if they are to be bypassed and
 /// can be: foreign keys lock a table on ways that triggers cannot go.
-pub(super) fn refused(table: &Table, flavor: Flavor, no_triggers: bool) -> Vec<Unsupported> {
-    // MySQL keeps them in its dictionary.
-    let is_copied = flavor == Flavor::MariaDb;
-    let may_be_left = no_triggers && is_copied && table.foreign_keys.is_empty();
+pub(super) fn refused(table: &Table, no_triggers: bool) -> Vec<Unsupported> {
+    let may_be_left = no_triggers && table.foreign_keys.is_empty();
     let is_left = |feature: &Feature| may_be_left && matches!(feature, Feature::Trigger(_));
     let refused = table.not_built().into_iter().filter(|feature| !is_left(feature));
     refused.map(Unsupported::Table).collect()
+}
+
+/// The triggers that keep the direct path from a table although they are to be bypassed.
+pub(super) fn stuck(
+    session: &mut Session,
+    table: &Table,
+    facts: &ServerFacts,
+    no_triggers: bool,
+) -> Result<Vec<Unsupported>> {
+    let is_mysql = facts.version.flavor == Flavor::MySql && facts.engine.kind.has_files();
+    let is_asked = no_triggers && is_mysql && table.foreign_keys.is_empty();
+    match is_asked && !table.triggers.is_empty() {
+        true => trigger_text::unmovable(session, &table.name, facts),
+        false => Ok(Vec::new()),
+    }
 }
 
 /// True if a table has triggers.
@@ -89,8 +113,11 @@ impl Lock {
 
     /// Has a table of ours, which is about to be dropped, have no triggers: they are the target's.
     ///
-    /// Errors: [`Error::Leftover`] where the server's files cannot be reached.
+    /// Errors: [`Error::Leftover`] where the server's files cannot be reached, and where the target cannot get them.
     pub(super) fn free_of_triggers(&mut self, table: &TableName) -> Result<()> {
+        if self.session.version().flavor == Flavor::MySql {
+            return self.carry_triggers(table);
+        }
         if !has_triggers(&mut self.session, table)? {
             return Ok(());
         }

@@ -59,6 +59,12 @@ pub(super) fn publish(
                 let report = reports.iter_mut().find(|report| report.target == table);
                 report.into_iter().for_each(|report| report.foreign_keys_left.push(key.clone()));
             }
+            for (table, trigger) in std::mem::take(&mut lock.triggers_left) {
+                let table = table.to_string();
+                steps.triggers_left.push(trigger.clone());
+                let report = reports.iter_mut().find(|report| report.target == table);
+                report.into_iter().for_each(|report| report.triggers_left.push(trigger.clone()));
+            }
             Ok((reports, warnings))
         }
         Err(error) => {

@@ -24,6 +24,7 @@ use disk::failpoint;
 use schema::TableName;
 
 use super::{Held, Pair, Swap, exec_published, mover};
+use crate::carried_triggers::{carry_held, hold, let_go};
 use crate::foreign_keys::unchecked;
 use crate::guard::Guarded;
 use crate::lock::Lock;
@@ -31,6 +32,7 @@ use crate::orphans::parent_alias;
 use crate::relations::Preparation;
 use crate::turns::{TURN, is_wait};
 use server::error::{Error, Result};
+use server::session::Session;
 
 impl Swap {
     /// Swaps once, with everything held by the lock's connection until old tables are dropped and keys carried over.
@@ -83,9 +85,11 @@ impl Swap {
             is_done = true;
             Ok(())
         });
+        let done = match is_done {
+            true => self.carry_triggers(&mut lock.session),
+            false => done,
+        };
         match done {
-            // What becomes of the session afterwards does not undo it.
-            _ if is_done => Ok(()),
             Err(error) if error.is_unclear() => {
                 match self.was_swapped(&lock.session, lock.reconnect_wait, mover) {
                     Ok(true) => Ok(()),
@@ -93,12 +97,41 @@ impl Swap {
                     Err(_) => Err(self.unanswered()),
                 }
             }
+            // What becomes of the session afterwards does not undo it.
+            Ok(()) => Ok(()),
             done => {
                 // Filled tables that keep their keys are dropped with them, and the swap is not tried again.
                 let _ = preparation.take_back(lock);
                 done
             }
         }
+    }
+
+    /// Carries triggers over to the new tables, which nobody sees before.
+    ///
+    /// Errors: all tables as before, where the server refuses a trigger; of a lost connection, the new tables. What
+    /// fails once all triggers are held is done when the old tables are dropped.
+    fn carry_triggers(&self, session: &mut Session) -> Result<()> {
+        let mut tables = self.with_triggers().peekable();
+        if tables.peek().is_none() {
+            return Ok(());
+        }
+        failpoint::hit("triggers.begin");
+        let held = self.with_triggers().try_for_each(|(_, old)| hold(session, old));
+        if let Err(error) = held {
+            let _shield = session.options().interrupt.shield();
+            let let_go = self.with_triggers().try_for_each(|(_, old)| let_go(session, old));
+            let back = self.statement_back();
+            let go_back = |session: &mut Session| exec_published(session, &back);
+            return match let_go.and_then(|()| unchecked(session, go_back)) {
+                Ok(()) => Err(error),
+                Err(broken) if broken.is_unclear() => Err(broken),
+                // They are the new tables.
+                Err(_) => Ok(()),
+            };
+        }
+        let _ = tables.try_for_each(|(table, old)| carry_held(session, table, old));
+        Ok(())
     }
 
     /// The statement that locks all tables.
