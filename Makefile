@@ -31,7 +31,7 @@ THREADS ?= $(shell echo $$(( $$(nproc) * 5 / 2 )))
 MYSQL_SOME = crashes::kill::a_load_killed_at_any_step crashes::kill::a_replacement_killed_at_any_step \
 	crashes::kill::a_server_killed_while_it_imports crashes::signals appended::a_load_killed \
 	foreign_keys::a_load_killed foreign_keys::a_server_killed foreign_keys::tables_that_refer \
-	replicated::loads_on_replicas_killed mysql_triggers::no_trigger_is_lost_wherever_the_program mysql::built_tables mysql::shapes mysql::a_file_with_a_leased_extent mysql::rows_are_checked_and_compared
+	replicated::loads_on_replicas_killed mysql_triggers::a_trigger_that_cannot mysql::built_tables mysql::shapes mysql::a_file_with_a_leased_extent mysql::rows_are_checked_and_compared
 MYSQL_ALL  = appended:: auto_increment:: bad_file:: crashes::faults crashes::holder_lost crashes::kill \
 	crashes::left_keys crashes::lost_rows crashes::panics crashes::put_aside crashes::signals exported_beside_writers:: \
 	foreign_keys:: inspect:: meanwhile:: partitioned:: replicated:: replicated_several:: rights::names rights::intruders \

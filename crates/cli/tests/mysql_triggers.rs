@@ -327,3 +327,25 @@ fn triggers_are_carried_over_by_a_load_that_loses_its_connection() {
         place.exec("UPDATE d.`a-b` SET v = 99");
     }
 }
+
+/// Somebody takes the name of a trigger in the moment in which no trigger has it.
+#[test]
+fn a_trigger_that_cannot_be_put_back_is_named_and_the_next_load_does_so() {
+    let Some(mut place) = Place::new(&[]) else { return };
+    let mut child = start(place.command(&[]).env("INRUSH_FAILPOINT", "triggers.dropped=pause"));
+    wait_paused(&mut child);
+    place.exec("CREATE TRIGGER d.`fi``rst` BEFORE INSERT ON d.u FOR EACH ROW SET @a = 1");
+    while child.try_wait().unwrap().is_none() {
+        resume(&child);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let left = finish(child);
+    assert_eq!(left.code(), 4, "{left:?}");
+    assert!(left.err.contains("these triggers are still those of the old table"), "{left:?}");
+    assert!(left.err.contains("d.fi`rst"), "{left:?}");
+    place.exec("DROP TRIGGER d.`fi``rst`");
+    let other = place.load_other();
+    assert!(other.done().err.contains("are those of d.a-b again: d."), "{other:?}");
+    assert_eq!(place.shown(), place.triggers);
+    assert_eq!(place.rows(ALL), NEW_ROWS);
+}
