@@ -114,6 +114,29 @@ fn a_journal_of_added_rows_is_not_forgotten() {
     assert!(!begin(&fresh).unwrap().is_table_done(&t, spot(7)));
 }
 
+/// The next command forgot them, and would have changed the rows twice.
+#[test]
+fn changes_that_may_be_in_are_not_forgotten() {
+    for is_undone in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = options(folder.path());
+        let mut journal = Journal::begin(&options, Vec::new(), "here").unwrap();
+        journal.write(Line::Commit(vec![spot(7)])).unwrap();
+        if is_undone {
+            journal.write(Line::Undone(spot(7))).unwrap();
+        }
+        drop(journal);
+        std::fs::write(&options.dump, "SELECT 12;").unwrap();
+        match Journal::begin(&options, Vec::new(), "here").map_err(|error| error.to_string()) {
+            Ok(_) => assert!(is_undone),
+            Err(error) => {
+                assert!(!is_undone && error.contains("may have changed rows"), "{error}");
+                assert!(error.contains("--fresh"), "{error}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_torn_line_ends_it_there_and_a_damaged_one_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,12 +4,14 @@
 //! again. So a replay that fails takes down what tells its finished tables apart from changed ones,
 //! and the next one looks.
 
+use std::collections::BTreeSet;
+
 use face::option::FRESH;
 use schema::TableName;
 use server::Session;
 use server::identifier::{digest, table_condition};
 
-use super::{Finished, Journal, Line};
+use super::{Finished, Journal, Line, Spot};
 use crate::error::Error;
 
 /// Bytes of finished tables that are read when a replay fails: nobody waits an hour for an error.
@@ -101,13 +103,16 @@ impl Journal {
             None => false,
         };
         let mut added = self.tables.iter().filter(|(_, all)| all.iter().any(adds));
+        let has_changed = |spots: &BTreeSet<Spot>| !self.changes.is_disjoint(spots);
         let what = match added.find(|(name, _)| !is_gone(name)) {
-            Some((name, _)) => format!("added rows to {name}"),
-            None if self.changes.is_disjoint(&self.done) => return Ok(()),
-            None => "run statements that change rows".to_owned(),
+            Some((name, _)) => format!("had added rows to {name}"),
+            None if has_changed(&self.done) => "had run statements that change rows".to_owned(),
+            // Their COMMIT had no answer.
+            None if has_changed(&self.begun) => "may have changed rows".to_owned(),
+            None => return Ok(()),
         };
         Err(Error::Refused(format!(
-            "an earlier replay did not complete, but had {what}; {why}, so these rows may still be \
+            "an earlier replay did not complete, but {what}; {why}, so these rows may still be \
              there: delete them or undo the changes, and run the same command with {FRESH}, which \
              begins anew"
         )))
