@@ -11,7 +11,7 @@ use tune::facts::Tables;
 use tune::{Closed, Facts, Finding, Gains, Weight};
 
 use crate::args::DoctorArgs;
-use crate::{connect, print, proof, tuned};
+use crate::{connect, left_keys, print, proof, tuned};
 
 /// Looks at the server, and prints what it finds.
 pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
@@ -27,12 +27,15 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let gains = facts.host.is_some().then(|| Gains::read(&state_dir, &facts.server.hostname));
     let findings = tune::findings(&facts, gains.flatten().as_ref());
     let closed = tune::closed(&facts);
+    let left = left_keys::found(&server);
     let (mut out, address) = (terminal::out(), visit.connect.target_text());
     if args.json {
-        let told = DoctorReport::of(&facts, &address, &closed, &findings);
+        let told =
+            DoctorReport { left: &left, ..DoctorReport::of(&facts, &address, &closed, &findings) };
         print::json(&mut out, &told)?;
     } else {
         method(&mut out, &closed)?;
+        left.iter().for_each(|text| tell!("inrush: warning: {text}"));
         print(&mut out, &facts, &address, &findings)?;
     }
     Ok(0)
@@ -61,6 +64,9 @@ struct DoctorReport<'a> {
     direct_path_closed_by: &'a [Closed],
     findings: &'a [Finding],
     not_seen: &'a [String],
+    /// What killed loads have left, one sentence each.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    left: &'a [String],
 }
 
 impl<'a> DoctorReport<'a> {
@@ -85,6 +91,7 @@ impl<'a> DoctorReport<'a> {
             direct_path_closed_by: closed,
             findings,
             not_seen: &facts.unread,
+            left: &[],
         }
     }
 }

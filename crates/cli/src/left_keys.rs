@@ -46,6 +46,26 @@ pub(crate) fn carry_over(connect: &ConnectOptions, named: Option<&Path>) {
     }
 }
 
+/// Sentences about all that loads have left on a server; none where it cannot be asked.
+pub(crate) fn found(connect: &ConnectOptions) -> Vec<String> {
+    let left = ::load::keys_left(connect).unwrap_or_default().into_iter();
+    left.flat_map(|LeftKeys { table, keys, triggers, .. }| {
+        let about = |names: Vec<String>, what: &str| {
+            let names = Some(names.join(", ")).filter(|names| !names.is_empty());
+            names.map(|names| {
+                format!(
+                    "a load of {table} ended early, and {what}: {names}. The next load of any table of this \
+                     server finishes that"
+                )
+            })
+        };
+        let keys = about(keys, "foreign keys still refer to its old table");
+        let triggers = about(triggers, "triggers are still those of its old table, and do not run");
+        keys.into_iter().chain(triggers)
+    })
+    .collect()
+}
+
 /// Says which foreign keys refer to an old table still, and which triggers it has, and gives the exit status of that;
 /// none where there are none.
 pub(crate) fn tell<'r>(job: &str, reports: impl IntoIterator<Item = &'r Report>) -> Option<u8> {

@@ -130,6 +130,7 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
             let (server, note) = proof::foresee(&visit.connect, &args.untested, &options)?;
             let mut plan = spider::plan(Some(&server), &options)?;
             proof::note(&mut plan, note);
+            plan.notes.extend(left_keys::found(&visit.connect));
             plan
         }
         Err(sandbox) => {

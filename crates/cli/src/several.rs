@@ -111,6 +111,7 @@ pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     let mut plan = spider::plan_several(&server, &tables, args.each)?;
     plan.notes.extend(note.filter(|_| plan.tables.iter().any(Plan::is_direct)));
     plan.notes.extend(lines.as_ref().and_then(|lines| entities_note(lines, &tables)));
+    plan.notes.extend(left_keys::found(&visit.connect));
     print::result(args, &plan, |mut out| show_plan(&mut out, &plan))?;
     Ok(if plan.is_open() { 0 } else { USAGE })
 }

@@ -343,6 +343,11 @@ fn a_trigger_that_cannot_be_put_back_is_named_and_the_next_load_does_so() {
     assert_eq!(left.code(), 4, "{left:?}");
     assert!(left.err.contains("these triggers are still those of the old table"), "{left:?}");
     assert!(left.err.contains("d.fi`rst"), "{left:?}");
+    let mut doctor = place.home.inrush(["doctor", "--user", "root", "--socket"]);
+    let doctor = run(doctor.arg(place.server.socket()));
+    let words = "triggers are still those of its old table, and do not run: ";
+    let told = doctor.done().err.split_once(words).map(|(_, names)| names);
+    assert!(told.is_some_and(|names| names.contains("d.fi`rst")), "{doctor:?}");
     place.exec("DROP TRIGGER d.`fi``rst`");
     let other = place.load_other();
     assert!(other.done().err.contains("are those of d.a-b again: d."), "{other:?}");

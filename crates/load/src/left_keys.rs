@@ -31,6 +31,11 @@ pub fn carry_keys_over(
     Ok(left)
 }
 
+/// The same with nothing carried over. Errors: no connection.
+pub fn keys_left(connect: &ConnectOptions) -> Result<Vec<LeftKeys>, Error> {
+    Ok(left_keys::find(&mut Session::connect(connect)?)?)
+}
+
 /// True if the old table of this one, which proves that the rows of a job are in, may go: their journals say
 /// so, and those of killed jobs from here on. False while a journal cannot be read.
 fn may_go(state_dir: &Path, table: &str, is_extended: bool) -> Result<bool, Error> {

@@ -74,7 +74,7 @@ pub use ddl::check_types;
 pub use estimate::Estimate;
 pub use expressions::evaluate_expressions;
 pub use guess::{FileGuess, guesses};
-pub use left_keys::{LeftKeys, carry_keys_over};
+pub use left_keys::{LeftKeys, carry_keys_over, keys_left};
 pub use plan::{Plan, check, plan};
 pub use run::{load, load_from};
 pub use several::{

@@ -32,7 +32,7 @@ pub struct LeftKeys {
     pub keys: Vec<String>,
     /// `database.trigger`.
     pub triggers: Vec<String>,
-    /// Why they are the old one's still; none where they are the new one's now.
+    /// Why they are the old one's still; none where they are the new one's now, or were only looked for.
     pub error: Option<Error>,
 }
 
@@ -44,11 +44,44 @@ pub fn finish(
     wait: Duration,
     mut may_go: impl FnMut(&TableName, bool) -> bool,
 ) -> Result<Vec<LeftKeys>> {
-    let mut left = finish_triggers(session, wait)?;
-    if own_parents(session)?.is_empty() {
-        return Ok(left);
+    let mut left = Vec::new();
+    for (aside, target) in with_triggers(session)? {
+        match finish_triggers_of(session, target, &aside, wait) {
+            Err(Error::Busy { .. }) => {}
+            done => left.push(done?),
+        }
     }
-    let mut asides: BTreeMap<TableName, TableName> = BTreeMap::new();
+    for (aside, target) in with_keys(session)? {
+        let keys = keys_of(session, &aside)?.iter().map(key_name).collect();
+        let error = match finish_one(session, &target, &aside, wait, &mut may_go) {
+            Err(Error::Busy { .. }) => continue,
+            done => done.err(),
+        };
+        left.push(LeftKeys { table: target, keys, triggers: Vec::new(), error });
+    }
+    Ok(left)
+}
+
+/// The same with nothing carried over; also of loads that are at work.
+pub fn find(session: &mut Session) -> Result<Vec<LeftKeys>> {
+    let mut left = Vec::new();
+    for (aside, table) in with_triggers(session)? {
+        let triggers = triggers_of(session, &aside)?;
+        left.push(LeftKeys { table, keys: Vec::new(), triggers, error: None });
+    }
+    for (aside, table) in with_keys(session)? {
+        let keys = keys_of(session, &aside)?.iter().map(key_name).collect();
+        left.push(LeftKeys { table, keys, triggers: Vec::new(), error: None });
+    }
+    Ok(left)
+}
+
+/// Old tables that foreign keys of other tables refer to, with the tables that took their places.
+fn with_keys(session: &mut Session) -> Result<BTreeMap<TableName, TableName>> {
+    let mut asides = BTreeMap::new();
+    if own_parents(session)?.is_empty() {
+        return Ok(asides);
+    }
     for key in catalog::all_foreign_keys(session)? {
         let is_ours = |name: &TableName| {
             is_own_database(&name.database) || name.table.starts_with("_inrush_")
@@ -60,38 +93,31 @@ pub fn finish(
             asides.insert(key.parent, target);
         }
     }
-    for (aside, target) in asides {
-        let keys = keys_of(session, &aside)?.iter().map(key_name).collect();
-        let error = match finish_one(session, &target, &aside, wait, &mut may_go) {
-            Err(Error::Busy { .. }) => continue,
-            done => done.err(),
-        };
-        left.push(LeftKeys { table: target, keys, triggers: Vec::new(), error });
-    }
-    Ok(left)
+    Ok(asides)
 }
 
-/// Carries over triggers of old tables. These stay: they prove that rows are in.
-fn finish_triggers(session: &mut Session, wait: Duration) -> Result<Vec<LeftKeys>> {
+/// Old tables with triggers, with the tables that took their places. These old tables stay: they prove that rows are in.
+fn with_triggers(session: &mut Session) -> Result<BTreeMap<TableName, TableName>> {
+    let mut asides = BTreeMap::new();
     let version = session.version();
     if version.flavor != Flavor::MySql || !Kind::of_version(version).has_files() {
-        return Ok(Vec::new());
+        return Ok(asides);
     }
     let sql = "SELECT DISTINCT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE \
                FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_TABLE LIKE '\\_inrush\\_%'";
-    let mut left = Vec::new();
     for row in session.query(sql)? {
         let aside = TableName::new(row.text(0)?, row.text(1)?);
-        let Some(target) = target_of(session, &aside)? else { continue };
-        if aside.table.starts_with(REPLAYED) {
-            continue;
-        }
-        match finish_triggers_of(session, target, &aside, wait) {
-            Err(Error::Busy { .. }) => {}
-            done => left.push(done?),
-        }
+        let target = target_of(session, &aside)?;
+        let target = target.filter(|_| !aside.table.starts_with(REPLAYED));
+        asides.extend(target.map(|target| (aside, target)));
     }
-    Ok(left)
+    Ok(asides)
+}
+
+/// `database.trigger` of those that an old table has still.
+fn triggers_of(session: &mut Session, aside: &TableName) -> Result<Vec<String>> {
+    let names = carried_triggers::left(session, aside)?.into_iter();
+    Ok(names.map(|name| format!("{}.{name}", aside.database)).collect())
 }
 
 /// Errors: [`Error::Busy`] where a load works at the table.
@@ -105,8 +131,7 @@ fn finish_triggers_of(
     if !own.lock_name(&Names::of(&table).lock, TURN)? {
         return Err(busy(&mut own, &table)?);
     }
-    let names = carried_triggers::left(&mut own, aside)?.into_iter();
-    let triggers = names.map(|name| format!("{}.{name}", aside.database)).collect();
+    let triggers = triggers_of(&mut own, aside)?;
     let carry_over = |own: &mut Session| carried_triggers::carry_over(own, &table, aside);
     let error = take_turns(&mut own, wait, carry_over).err();
     Ok(LeftKeys { table, keys: Vec::new(), triggers, error })

@@ -54,6 +54,10 @@ impl Scene {
         run(self.home.load(&self.server, "d.o", &file).args(["--mode", "append"]))
     }
 
+    fn doctor(&self) -> Outcome {
+        run(self.home.inrush(["doctor", "--user", "root", "--socket"]).arg(self.server.socket()))
+    }
+
     fn inrush(&self, arguments: &[&str]) -> Outcome {
         run(&mut self.home.inrush(arguments))
     }
@@ -148,9 +152,18 @@ fn keys_that_a_killed_load_has_left_are_carried_over_by_a_load_of_another_table(
         let killed = finish(scene.load(&["--mode", "replace"], &format!("{place}=kill")));
         assert_eq!(killed.code(), -1, "{place}: {killed:?}");
         assert!(scene.refers_to().contains("_inrush_old_"), "{place}");
+        let words =
+            "a load of d.t ended early, and foreign keys still refer to its old table: d.c.c_t";
+        let doctor = scene.doctor();
+        assert!(doctor.done().err.contains(words), "{place}: {doctor:?}");
+        let file = scene.home.file("others", "1\n");
+        let mut plan = scene.home.inrush(["plan", "--into", "d.o", "--user", "root", "--socket"]);
+        let plan = run(plan.arg(scene.server.socket()).arg(&file).args(["--mode", "append"]));
+        assert!(plan.done().out.contains(words), "{place}: {plan:?}");
         let other = scene.load_other();
         assert!(other.done().err.contains("refer to d.t now: d.c.c_t"), "{place}: {other:?}");
         scene.check(3);
+        assert!(!scene.doctor().done().err.contains("ended early"), "{place}");
     }
 }
 
