@@ -64,7 +64,7 @@ struct DoctorReport<'a> {
     direct_path_closed_by: &'a [Closed],
     findings: &'a [Finding],
     not_seen: &'a [String],
-    /// What killed loads have left, one sentence each.
+    /// Sentences about keys and triggers that killed loads have left.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     left: &'a [String],
 }

@@ -136,7 +136,7 @@ impl Lock {
         if !is_aside_of(&table, old) {
             return Ok(());
         }
-        // Those that the account does not see would be dropped.
+        // Triggers that the account does not see would be dropped.
         if let Some(reason) = self.facts.unseen_triggers(old) {
             return Err(Error::Leftover(format!(
                 "{old}, the old table of {table}, stays: {reason}"

@@ -143,7 +143,7 @@ impl Swapped {
         for (table, names) in self.targets.iter().filter(|_| is_mysql) {
             let known = table.triggers.iter().map(|trigger| trigger.name.clone()).collect();
             let now = carried_triggers::left(session, &names.aside(table, self.mode));
-            // Of a server that cannot be asked they may all be left.
+            // All of them may be left on a server that cannot be asked.
             for name in now.unwrap_or(known) {
                 found.push((table.name.clone(), format!("{}.{name}", table.name.database)));
             }

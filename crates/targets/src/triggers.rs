@@ -1,7 +1,7 @@
 //! Triggers that stay, whatever takes the place of their table.
 //!
-//! MySQL has them in its dictionary: see [`carried_triggers`](super::carried_triggers). On MariaDB the texts of a table's triggers are in a file beside it, `t.TRG`, and for each name a small one
-//! says which table the trigger is of. RENAME rewrites both kinds for the new name of the table, so a
+//! MySQL has them in its dictionary: see [`carried_triggers`](super::carried_triggers). On MariaDB the texts of a table's
+//! triggers are in a file beside it, `t.TRG`, and for each name a small one says which table the trigger is of. RENAME rewrites both kinds for the new name of the table, so a
 //! swap would put the triggers aside with the old table. The table that is to take its place gets a copy
 //! of that file, under the lock that nobody alters the target in, and then the same RENAME leaves the
 //! target with its triggers: their order, definers, modes, times and all.

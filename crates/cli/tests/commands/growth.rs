@@ -153,7 +153,7 @@ fn ticks(child: &Child) -> (u64, bool) {
     (number(11) + number(12), fields[0] == "Z")
 }
 
-/// What a command takes that must end so; nothing once it has taken more than `most`.
+/// Processor time of a command that must end so; nothing once it has taken more than `most`.
 ///
 /// Errors: it ends in another way.
 fn cost(home: &Home, arguments: &[String], end: End, most: u64) -> Result<Option<u64>, String> {

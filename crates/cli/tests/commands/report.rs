@@ -258,7 +258,7 @@ fn a_page_tells_of_a_load_that_worked_and_of_one_that_failed() {
     }
     assert!(html.contains(&place) && html.contains("initial-scale=1"), "{html}");
     assert!(html.ends_with("</html>\n") && !html.contains("<b>") && !html.contains("<script"));
-    // What a killed load leaves is replaced, too, and a file of others is not.
+    // The page of a killed load is replaced, too, and a file of others is not.
     for (found, code) in [(&html[..90], 1), ("", 1), ("<!DOCTYPE html>\n<p>", 2)] {
         fs::write(&page, found).unwrap();
         let (outcome, html) = load(bad.clone(), &[]);

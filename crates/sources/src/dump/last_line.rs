@@ -72,7 +72,7 @@ impl LastLine {
         }
     }
 
-    /// Whether the last trigger is whole, and whether the database has the character set of one.
+    /// True if the last trigger is whole; true if the database has the character set of one.
     fn triggers(self) -> (bool, bool) {
         match self {
             LastLine::Triggers { is_whole, is_altered } => (is_whole, is_altered),

@@ -97,7 +97,7 @@ impl Swap {
                     Err(_) => Err(self.unanswered()),
                 }
             }
-            // What becomes of the session afterwards does not undo it.
+            // The end of the session does not undo it.
             Ok(()) => Ok(()),
             done => {
                 // Filled tables that keep their keys are dropped with them, and the swap is not tried again.
