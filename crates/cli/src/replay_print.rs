@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use face::option::{SHOW_CHANGES, STRICT};
 use replay::changes::{Change, Changes, TOLD_MAX};
 use replay::report::{Report, TableReport};
+use schema::first_of;
 use terminal::size::{count, group, show};
 
 /// Has notes that are equal for several tables given once.
@@ -72,7 +73,7 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         self::table(out, table)?;
     }
     if !report.tables_before.is_empty() {
-        let names = report.tables_before.join(", ");
+        let names = first_of(&report.tables_before);
         writeln!(out, "  finished by an earlier, interrupted replay: {names}")?;
     }
     skipped(out, report)?;

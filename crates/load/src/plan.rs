@@ -10,7 +10,7 @@ use job::options::{InputOptions, LoadOptions, LoadPath, OnDuplicate, ServerOptio
 use job::report::{self, EngineReport, ShardReport};
 use job::space::free_bytes;
 use job::tuning::for_load;
-use schema::{Flavor, ForeignKey, KeyEnd, Table, TableName};
+use schema::{Flavor, ForeignKey, KeyEnd, Table, TableName, first_of};
 use serde::Serialize;
 use server::{ConnectOptions, Session};
 use sources::{FileSource, Source, SourceExt as _};
@@ -25,9 +25,6 @@ use crate::min_memory;
 use crate::places::{Places, PlacesPlan};
 use crate::predicted_table;
 use crate::replication_notes::{self, Arrival};
-
-/// Tables that a note names.
-const KEYS_NAMED: usize = 3;
 
 /// The plan of a load.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -156,15 +153,12 @@ fn keys_note(
     let others = table.foreign_keys.iter().filter(waits).filter_map(|key| key.other.as_ref());
     let others: BTreeSet<String> =
         others.filter(|name| !is_loaded(name)).map(TableName::to_string).collect();
-    let named: Vec<&str> = others.iter().take(KEYS_NAMED).map(String::as_str).collect();
-    let more = others.len().saturating_sub(named.len());
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let cause = match options.unchecked_keys {
         true => "the table is published",
         false => "foreign keys are checked",
     };
     (!others.is_empty())
-        .then(|| format!("writes to {}{more} wait for a moment while {cause}", named.join(", ")))
+        .then(|| format!("writes to {} wait for a moment while {cause}", first_of(&others)))
 }
 
 impl Plan {

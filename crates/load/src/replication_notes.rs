@@ -5,14 +5,12 @@
 
 use std::collections::HashMap;
 
+use schema::first_of;
 use server::engine::Kind;
 use server::error::Result;
 use server::facts::{followers, registered};
 use server::replication::{channels, log_status, word};
 use server::{ConnectOptions, Row, ServerFacts, Session, replicas};
-
-/// Replicas that a sentence names.
-const NAMED_MAX: usize = 3;
 
 /// How rows come into the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,11 +158,7 @@ fn logged(session: &mut Session, settings: &Settings, database: &str) -> String 
 
 /// The first few: ` (server 2 at host, and 4 more)`.
 fn named(names: &[String]) -> String {
-    let mut words: Vec<String> = names.iter().take(NAMED_MAX).cloned().collect();
-    if names.len() > words.len() {
-        words.push(format!("and {} more", names.len() - words.len()));
-    }
-    if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
+    if names.is_empty() { String::new() } else { format!(" ({})", first_of(names)) }
 }
 
 /// The rule by which the binary log has nothing of a database.

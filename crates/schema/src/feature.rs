@@ -5,12 +5,10 @@ use std::fmt;
 use crate::column::{Column, Storage};
 use crate::constraint::{Check, ForeignKey, Trigger};
 use crate::engine::Engine;
+use crate::first_of::first_of;
 use crate::index::{Index, IndexKind};
 use crate::partition::Partitioning;
 use crate::table::{CreateOption, OldUuids, RowFormat, Table, TableKind, UuidMaker};
-
-/// Foreign keys that are named in a sentence.
-const KEYS_NAMED: usize = 3;
 
 /// Something about a table that not every path can take.
 ///
@@ -180,16 +178,6 @@ impl Feature {
             }
         }
     }
-}
-
-/// The first few, and how many others there are: a table may have hundreds.
-fn first_of(keys: &[ForeignKey]) -> String {
-    let mut words: Vec<String> = keys.iter().take(KEYS_NAMED).map(ToString::to_string).collect();
-    let left = keys.len() - words.len();
-    if left > 0 {
-        words.push(format!("and {left} more"));
-    }
-    words.join(", ")
 }
 
 impl fmt::Display for Feature {

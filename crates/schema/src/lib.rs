@@ -15,6 +15,7 @@ mod constraint;
 mod engine;
 mod feature;
 mod filename;
+mod first_of;
 mod flavor;
 mod index;
 mod method;
@@ -30,6 +31,7 @@ pub use feature::{Feature, NamedText};
 pub use filename::{
     filename_ascii, filename_by_letters, name_of_file, stem_of_table, table_of_stem,
 };
+pub use first_of::first_of;
 pub use flavor::Flavor;
 pub use index::{Index, IndexColumn, IndexKind};
 pub use method::{LoadPath, Method, Mode};

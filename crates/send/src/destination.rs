@@ -7,7 +7,7 @@
 use face::option::{ATOMIC, EACH, MODE, REJECTS_MAX};
 use job::error::Error;
 use job::options::{LoadOptions, Mode, OnDuplicate, WithOthers};
-use schema::{Method, TableName};
+use schema::{Method, TableName, first_of};
 use server::privileges::InPlace;
 use server::{Error as ServerError, Unsupported};
 use targets::identity::Identity;
@@ -15,9 +15,6 @@ use targets::secondary::Defer;
 use targets::{Lock, StagingCopy};
 
 use crate::shards::Shards;
-
-/// Tables that a reason names.
-const NAMED_MAX: usize = 3;
 
 /// Why a transaction does not load a table that has to be empty.
 fn rows_between() -> String {
@@ -238,23 +235,4 @@ fn ledger_ties(target: &Lock, options: &LoadOptions) -> Option<Unsupported> {
 
 fn list(reasons: &[server::Unsupported]) -> String {
     reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-}
-
-/// The first few, and how many others there are.
-fn first_of(names: &[String]) -> String {
-    let (named, rest) = names.split_at(names.len().min(NAMED_MAX));
-    let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
-    format!("{}{more}", named.join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_many_tables_some_are_named() {
-        let names = ["a", "b", "c", "d", "e"].map(str::to_owned);
-        assert_eq!(first_of(&names), "a, b, c, and 2 more");
-        assert_eq!(first_of(&names[..3]), "a, b, c");
-    }
 }

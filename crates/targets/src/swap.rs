@@ -47,7 +47,7 @@ use crate::triggers::{self, TriggersPlace, has_triggers};
 use crate::turns::{Blocked, Turns};
 use crate::waiting::{Patience, lock_holders};
 use catalog::{self, KeysOfTables, definition, foreign_keys};
-use schema::{ForeignKey, KeyEnd, Mode};
+use schema::{ForeignKey, KeyEnd, Mode, first_of};
 use server::engine::Kind;
 use server::error::{Error, Result};
 use server::identifier::TableName;
@@ -57,9 +57,6 @@ use server::session::Session;
 const ATTEMPT: Duration = Duration::from_secs(3);
 /// Connections that hold tables: with more tables than that each holds some that follow each other.
 pub(super) const HOLDERS_MAX: usize = 8;
-
-/// More tables in one message would not be read.
-const NAMED_MAX: usize = 5;
 
 /// A table and what takes its place.
 #[derive(Clone, Debug)]
@@ -297,13 +294,7 @@ impl Swap {
 
     /// The names of the tables, for messages.
     fn names(&self) -> String {
-        let named = self.pairs.iter().take(NAMED_MAX).map(|pair| pair.table.to_string());
-        let names = named.collect::<Vec<_>>().join(", ");
-        match self.pairs.len().saturating_sub(NAMED_MAX) {
-            0 => names,
-            1 => format!("{names} and another table"),
-            others => format!("{names} and {others} other tables"),
-        }
+        first_of(self.pairs.iter().map(|pair| &pair.table))
     }
 
     fn statement(&self) -> String {

@@ -72,6 +72,8 @@ fn what_cannot_be_meant_is_refused_before_anything_is_done() {
         "t.2.tbl",
         "v.csv",
         "w.csv",
+        "x.csv",
+        "y.csv",
         "other.t.csv",
         "child.csv",
         "u.csv",
@@ -82,8 +84,10 @@ fn what_cannot_be_meant_is_refused_before_anything_is_done() {
     let database = desk.database.clone();
     let missing =
         format!("tables do not exist: {database}.v (for v.csv), {database}.w (for w.csv)");
+    let several = format!("{missing}, {database}.x (for x.csv), and 1 more; --ddl FILE");
     let cases: &[(&[&str], &[&str], &[&str])] = &[
         (&["v.csv", "t.csv", "w.csv"], &[], &[&missing, "--map PATTERN="]),
+        (&["v.csv", "w.csv", "x.csv", "y.csv"], &[], &[&several]),
         (&["t.csv", "t.tbl"], &[], &["are both named after table t"]),
         (&["t.1.csv", "t.2.tbl"], &[], &["have endings of two dialects"]),
         (&["other.t.csv"], &[], &["its name is that of other.t", "one database"]),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use disk::size::show;
 use face::option::{ON_DUPLICATE, REJECTS, REJECTS_MAX};
+use schema::first_of;
 
 use super::Error;
 use crate::report::Report;
@@ -71,10 +72,9 @@ pub(super) fn also_helps(error: &Error) -> String {
 }
 
 pub(super) fn state_of_tables(table: &str, error: &Error, done: &[Report]) -> String {
-    let names: Vec<&str> = done.iter().map(|report| report.target.as_str()).collect();
-    let loaded = format!("already loaded: {}", names.join(", "));
+    let loaded = format!("already loaded: {}", first_of(done.iter().map(|one| &one.target)));
     match error.leaves_table_unchanged() {
-        _ if names.is_empty() => "no table was loaded".to_owned(),
+        _ if done.is_empty() => "no table was loaded".to_owned(),
         true => format!("{table} is unchanged; {loaded}"),
         false => loaded,
     }

@@ -11,7 +11,7 @@ use job::error::Error;
 use job::options::{LoadOptions, LoadPath, WithOthers};
 use job::report::Stopwatch;
 use locks::Mutex;
-use schema::{Table, TableName};
+use schema::{Table, TableName, first_of};
 use server::engine::Swap;
 use server::{ConnectOptions, Session};
 use targets::{Keeper, Resting};
@@ -331,7 +331,7 @@ pub(super) fn is_unlike_others(options: &LoadOptions, target: &Resting) -> bool 
 
 /// The names as the server spells them, or as they were typed where `--ddl` is to make a table.
 ///
-/// Errors: other tables that are missing, all of them; two names that are one table's.
+/// Errors: other tables that are missing, the first of them by name; two names that are one table's.
 pub(super) fn spelled(
     session: &mut Session,
     tables: &[LoadOptions],
@@ -370,7 +370,7 @@ pub(super) fn spelled(
             "{} not exist: {}; {} or {CREATE} creates missing tables; {} sets the table of a file, \
              and {} excludes files",
             if missing.len() == 1 { "a table does" } else { "tables do" },
-            missing.join(", "),
+            first_of(missing),
             DDL.with("FILE"),
             MAP.with("PATTERN=TABLE"),
             MAP.with("PATTERN=")
