@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use face::option::MAP;
 use job::error::Error;
-use schema::table_of_stem;
+use schema::{stem_of_table, table_of_stem};
 use sources::COMPRESSED;
 
 /// Endings of files that hold rows.
@@ -222,9 +222,10 @@ fn in_order(table: &str, mut parts: Vec<Part>) -> Result<Vec<PathBuf>, Error> {
     match wrong.filter(|_| !is_mapped) {
         Some(two) => Err(Error::Usage(format!(
             "{} and {} are both named after table {table}: number the parts of a table, as in \
-             {table}.1.csv, or use {} for files of any name",
+             {}.1.csv, or use {} for files of any name",
             two[0].path.display(),
             two[1].path.display(),
+            stem_of_table(table),
             MAP.with(format!("PATTERN={table}"))
         ))),
         None => Ok(parts.into_iter().map(|part| part.path).collect()),
@@ -307,6 +308,13 @@ mod tests {
             let error = tables(&wrong, &[]).unwrap_err();
             assert!(error.contains("are both named after table t"), "{error}");
         }
+        // A part of the table `a.b`, as exports spell it.
+        let error = tables(&["a@002eb.csv", "a@002eb.tbl"], &[]).unwrap_err();
+        assert!(
+            error.contains("named after table a.b: number the parts")
+                && error.contains(" a@002eb.1.csv,"),
+            "{error}"
+        );
     }
 
     #[test]
