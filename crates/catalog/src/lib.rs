@@ -216,6 +216,17 @@ pub fn exists(session: &mut Session, name: &TableName) -> Result<bool> {
     Ok(spelling(session, name)?.is_some())
 }
 
+/// True if a table has triggers.
+pub fn has_triggers(session: &mut Session, table: &TableName) -> Result<bool> {
+    let sql = format!(
+        "SELECT 1 FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA={} \
+         AND EVENT_OBJECT_TABLE={} LIMIT 1",
+        quote_text(&table.database),
+        quote_text(&table.table)
+    );
+    Ok(!session.query(&sql)?.is_empty())
+}
+
 /// How the rows of a table are laid out.
 pub fn row_format_of(session: &mut Session, name: &TableName) -> Result<RowFormat> {
     let (_, row) = find(session, name)?;

@@ -21,7 +21,6 @@ use disk::failpoint;
 use crate::lock::Lock;
 use crate::names::{ASIDES, kind_prefix};
 use crate::trigger_text::TriggerText;
-use crate::triggers::has_triggers;
 use crate::turns::is_wait;
 use server::error::{Error, Result};
 use server::identifier::TableName;
@@ -112,7 +111,7 @@ pub(super) fn left(session: &mut Session, old: &TableName) -> Result<Vec<String>
 ///
 /// Errors: [`Error::Leftover`]; a lock that does not come.
 pub(super) fn carry_over(session: &mut Session, table: &TableName, old: &TableName) -> Result<()> {
-    if !has_triggers(session, old)? {
+    if !catalog::has_triggers(session, old)? {
         return Ok(());
     }
     let (target, aside) = (table.quoted(), old.quoted());

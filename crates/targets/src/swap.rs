@@ -43,7 +43,7 @@ use self::mover::Mover;
 use crate::lock::{Lock, RECONNECT_WAIT};
 use crate::queued::wait_until_ended;
 use crate::reach::reach;
-use crate::triggers::{self, TriggersPlace, has_triggers};
+use crate::triggers::{self, TriggersPlace};
 use crate::turns::{Blocked, Turns};
 use crate::waiting::{Patience, lock_holders};
 use catalog::{self, KeysOfTables, definition, foreign_keys};
@@ -365,7 +365,7 @@ impl Pair {
         if definition(holder, name)? != *before {
             return altered("the table's definition changed during the load");
         }
-        if triggers.is_none() && has_triggers(holder, name)? {
+        if triggers.is_none() && catalog::has_triggers(holder, name)? {
             return altered("the table got a trigger during the load");
         }
         // That of a child table is not in the target's definition.

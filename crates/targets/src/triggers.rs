@@ -24,7 +24,7 @@ use server::error::{Error, Result};
 use server::facts::ServerFacts;
 use server::facts::database_dir::DatabaseDir;
 use server::filename::filename;
-use server::identifier::{TableName, quote_text};
+use server::identifier::TableName;
 use server::session::Session;
 
 /// Where a server has the triggers of a table.
@@ -60,17 +60,6 @@ pub(super) fn stuck(
     }
 }
 
-/// True if a table has triggers.
-pub(super) fn has_triggers(session: &mut Session, table: &TableName) -> Result<bool> {
-    let sql = format!(
-        "SELECT 1 FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA={} \
-         AND EVENT_OBJECT_TABLE={} LIMIT 1",
-        quote_text(&table.database),
-        quote_text(&table.table)
-    );
-    Ok(!session.query(&sql)?.is_empty())
-}
-
 /// Has `replacement` get the triggers of `table`, which is locked, when it takes its place. Does it
 /// anew the second time.
 ///
@@ -85,7 +74,7 @@ pub(super) fn copy(
 ) -> Result<()> {
     let (from, to) = (texts(session, dir, table)?, texts(session, dir, replacement)?);
     dir.remove(&to)?;
-    if !has_triggers(session, table)? {
+    if !catalog::has_triggers(session, table)? {
         return Ok(());
     }
     let bytes = dir.read(&from, "triggers")?;
@@ -118,7 +107,7 @@ impl Lock {
         if self.session.version().flavor == Flavor::MySql {
             return self.carry_triggers(table);
         }
-        if !has_triggers(&mut self.session, table)? {
+        if !catalog::has_triggers(&mut self.session, table)? {
             return Ok(());
         }
         let Some(folder) = &self.folder else {
@@ -136,7 +125,7 @@ impl Lock {
         let path = texts(&mut self.session, &dir, table)?;
         dir.remove(&path)?;
         self.exec(&format!("FLUSH LOCAL TABLES {}", table.quoted()))?;
-        match has_triggers(&mut self.session, table)? {
+        match catalog::has_triggers(&mut self.session, table)? {
             false => Ok(()),
             true => Err(self
                 .elsewhere(&dir.path, "the triggers stayed although their file was removed there")),

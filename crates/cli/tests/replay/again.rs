@@ -152,6 +152,25 @@ fn a_replay_whose_database_was_dropped_begins_anew() {
     assert_eq!(scene.value("SELECT COUNT(*) FROM a"), "2");
 }
 
+/// Rows that triggers had written came twice when the table with the triggers was dropped, and theirs was not.
+#[test]
+fn rows_that_triggers_wrote_are_not_gone_with_the_table_that_has_them() {
+    let text = format!(
+        "CREATE TABLE t (i INT) ENGINE=InnoDB;\n\
+         CREATE TRIGGER r AFTER INSERT ON t FOR EACH ROW INSERT INTO audit VALUES (NEW.i);\n\
+         INSERT INTO t VALUES (1),(2);\n{VIEW}"
+    );
+    let before = "CREATE TABLE audit (i INT) ENGINE=InnoDB";
+    let Some(mut scene) = Scene::failed(before, &text) else { return };
+    assert_eq!(scene.value("SELECT COUNT(*) FROM audit"), "2");
+    all(&mut scene.yard.session, "DROP TABLE t");
+    scene.again(&[]).refused(1, &["had added rows to", "has changed since", "--fresh"]);
+    assert_eq!(scene.value("SELECT COUNT(*) FROM audit"), "2");
+    all(&mut scene.yard.session, "DELETE FROM audit");
+    scene.again(&["--fresh"]).done();
+    assert_eq!(scene.value("SELECT COUNT(*) FROM audit"), "2");
+}
+
 /// References of triggers and foreign keys to a database that the dump has only later, stayed that
 /// database's, although everything goes into another one.
 #[test]

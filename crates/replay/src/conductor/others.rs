@@ -66,12 +66,15 @@ impl Conductor<'_, '_> {
                  already: drop {table}, or leave it out with {EXCLUDE}"
             )));
         }
-        match takes_rows_back(own, table)? {
+        let takes_back = takes_rows_back(own, table)?;
+        if takes_back && is_inside {
             // The COMMIT is their beginning.
-            true if is_inside => {}
-            false if is_inside => self.journal.write(Line::Commit(vec![self.spot]))?,
-            _ => self.journal.write(Line::Begin(self.spot))?,
+            return Ok(false);
         }
+        // Rows that a trigger writes, or another server has, stay where this table is dropped.
+        let may_stay = !takes_back || catalog::has_triggers(own, table)?;
+        let line = if may_stay { Line::Commit(vec![self.spot]) } else { Line::Begin(self.spot) };
+        self.journal.write(line)?;
         Ok(false)
     }
 

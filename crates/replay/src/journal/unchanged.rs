@@ -92,7 +92,7 @@ impl Journal {
     }
 
     /// Before everything is forgotten that a replay has done, because of `why`. Rows whose table `own` does not find are
-    /// gone with that.
+    /// gone with that, if their statement changed no others.
     ///
     /// Errors: rows that it added to tables in their places would come once more.
     pub(super) fn check_anew(&self, mut own: Option<&mut Session>, why: &str) -> Result<(), Error> {
@@ -102,9 +102,10 @@ impl Journal {
             Some(own) => matches!(catalog::exists(own, name), Ok(false)),
             None => false,
         };
+        let has_others = |one: &Finished| adds(one) && self.changes.contains(&one.from);
         let mut added = self.tables.iter().filter(|(_, all)| all.iter().any(adds));
         let has_changed = |spots: &BTreeSet<Spot>| !self.changes.is_disjoint(spots);
-        let what = match added.find(|(name, _)| !is_gone(name)) {
+        let what = match added.find(|(name, all)| !is_gone(name) || all.iter().any(has_others)) {
             Some((name, _)) => format!("had added rows to {name}"),
             None if has_changed(&self.done) => "had run statements that change rows".to_owned(),
             // Their COMMIT had no answer.
