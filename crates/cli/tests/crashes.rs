@@ -4,6 +4,7 @@ mod disturbed;
 pub(crate) mod faults;
 mod file_systems;
 mod flushed;
+mod full_logs;
 mod holder_lost;
 mod kill;
 mod killed;

@@ -21,11 +21,6 @@ use crate::tables::{ProofTable, TABLES};
 const BUILT: &str = "built";
 const LOADED: &str = "loaded";
 const MEMORY_BYTES: u64 = 256 << 20;
-/// Server errors of a full disk: on writing a file, in general, and of a table.
-const DISK_FULL: [u16; 3] = [3, 1021, 1114];
-/// Server error of a storage engine, with the number of the system's error.
-const ER_GET_ERRNO: u16 = 1030;
-const NO_SPACE: &str = "error 28 ";
 /// Rows that HANDLER reads at most: all there are.
 const ALL: u32 = 1_000_000;
 /// Statements on both tables, by the number of a row: in the middle, at the end, back again, and undone.
@@ -71,8 +66,7 @@ fn is_of_machine(error: &Error) -> bool {
     match error {
         Error::Io { .. } | Error::Forbidden { .. } | Error::UnusableFile { .. } => true,
         Error::Interrupted => true,
-        Error::Statement { errno: ER_GET_ERRNO, message, .. } => message.contains(NO_SPACE),
-        error => error.errno().is_some_and(|errno| DISK_FULL.contains(&errno)),
+        error => error.is_full(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Errors between Inrush and a server.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use face::option::{LOCK_WAIT, PATH, SANDBOX};
@@ -25,6 +26,8 @@ const CUT: [u16; 5] = [1053, 1927, 2006, 2013, 3169];
 /// Server errors of a statement that was ended, by KILL QUERY or for its time: sent also when it was
 /// through before it noticed.
 const ENDED: [u16; 3] = [1317, 1969, 3024];
+/// Numbers of a full disk and of a full file, as the server's errors tell them.
+const NO_ROOM: [&str; 4] = ["errno: 28 ", "errno: 135 ", "error 28 ", "error 135 "];
 /// Server errors of a database, a table and a column that the account may not use.
 const DENIED: [u16; 3] = [1044, 1142, 1143];
 
@@ -78,7 +81,7 @@ pub enum Error {
     /// The server refused a statement.
     #[error(
         "server error {errno} ({sqlstate}): {message}{}; statement: {statement}",
-        engine::advice(*.errno, .message)
+        advice(*.errno, .message)
     )]
     Statement {
         /// The server's error number.
@@ -433,9 +436,14 @@ impl Error {
         self.errno().is_some_and(|errno| DENIED.contains(&errno))
     }
 
+    /// True if the server has no room for what it writes.
+    pub fn is_full(&self) -> bool {
+        matches!(self, Error::Statement { errno, message, .. } if is_full(*errno, message))
+    }
+
     /// True if it says itself what to do.
     pub fn has_advice(&self) -> bool {
-        matches!(self, Error::Statement { errno, message, .. } if !engine::advice(*errno, message).is_empty())
+        matches!(self, Error::Statement { errno, message, .. } if !advice(*errno, message).is_empty())
     }
 
     /// True if the connection has ended in mid-statement, by itself or by an administrator.
@@ -594,6 +602,26 @@ fn list(reasons: &[Unsupported]) -> String {
     reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
+/// The advice of an error's number and text; empty for most.
+fn advice(errno: u16, message: &str) -> Cow<'static, str> {
+    match is_full(errno, message) {
+        true => "; the server has no room: free some space on its disks (data, undo logs, temporary files); a \
+                 MEMORY table needs a larger max_heap_table_size"
+            .into(),
+        false => engine::advice(errno, message),
+    }
+}
+
+/// True for an error of a full disk, undo log or table.
+///
+/// Sources: MariaDB 10.11, sql/share/errmsg-utf8.txt (`ER_DISK_FULL`, `ER_RECORD_FILE_FULL`) and mysys/errors.c
+/// (`EE_WRITE`). Other errors have a number in their text, the system's or that of include/my_base.h
+/// (`HA_ERR_RECORD_FILE_FULL`).
+fn is_full(errno: u16, message: &str) -> bool {
+    let has_number = || NO_ROOM.iter().any(|number| message.contains(number));
+    matches!(errno, 3 | 1021 | 1114) || (matches!(errno, 1005 | 1025 | 1030 | 1180) && has_number())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -617,6 +645,21 @@ mod tests {
         // A deadlock and a conflict of a cluster have taken all back; no room, no right.
         for errno in [1213, 1205, 1114, 1142, 1290, 1062] {
             assert!(!of(errno).is_unclear(), "{errno}");
+        }
+    }
+
+    #[test]
+    fn errors_of_a_full_disk_say_so() {
+        let cant_create = "Can't create table `d`.`t` (errno: 135 \"No more room in record file\")";
+        let storage = "Got error 28 \"No space left on device\" from storage engine InnoDB";
+        for (errno, message) in [(1114, ""), (1021, ""), (1005, cant_create), (1030, storage)] {
+            assert!(is_full(errno, message), "{errno} {message}");
+            assert!(advice(errno, message).starts_with("; the server has no room: "));
+        }
+        for (errno, message) in
+            [(1062, storage), (1005, "(errno: 150 \"..\")"), (1030, "Got error 126")]
+        {
+            assert!(!is_full(errno, message), "{errno} {message}");
         }
     }
 

@@ -185,7 +185,7 @@ fn a_file_system_that_fills_while_the_table_is_imported_leaves_the_old_one() {
 }
 
 /// A file of all the room that there is.
-fn fill(path: &Path) {
+pub(super) fn fill(path: &Path) {
     use std::io::Write as _;
     let mut file = fs::File::create(path).unwrap();
     for size in [1 << 20, 4096, 512] {

@@ -229,13 +229,13 @@ mod tests {
         assert!(
             remedy(ER_ROW_IS_REFERENCED).is_some_and(|text| text.starts_with("--path direct "))
         );
-        assert_eq!(remedy(1114), None);
+        assert_eq!(remedy(1146), None);
         let of_several = |errno| several(refused(errno)).to_string();
         assert!(
             of_several(ER_ROW_IS_REFERENCED).contains("was changed; --path direct replaces rows"),
             "{}",
             of_several(ER_ROW_IS_REFERENCED)
         );
-        assert!(of_several(1114).ends_with("none of the 2 tables was changed"));
+        assert!(of_several(1146).ends_with("none of the 2 tables was changed"));
     }
 }
