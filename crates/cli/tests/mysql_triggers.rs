@@ -233,6 +233,13 @@ fn triggers_that_cannot_be_made_anew_are_refused_by_name() {
         run(if more.is_empty() { &mut load } else { load.env("MYSQL_PWD", "x") })
     };
     load(&place, &[]).done();
+    // An account that may not see triggers takes none for there.
+    place.exec("CREATE USER blind@localhost IDENTIFIED BY 'x'");
+    place.exec(
+        "GRANT SELECT, INSERT, UPDATE, CREATE, ALTER, DROP, LOCK TABLES ON d.* TO blind@localhost",
+    );
+    place.exec("GRANT RELOAD, PROCESS, SESSION_VARIABLES_ADMIN ON *.* TO blind@localhost");
+    load(&place, &["--user", "blind"]).refused(2, &["GRANT TRIGGER ON `d`.* TO `blind`"]);
     // The account, and the binary log.
     let rights = "SELECT, INSERT, CREATE, ALTER, DROP, LOCK TABLES, TRIGGER ON d.*";
     place.exec("CREATE USER one@localhost IDENTIFIED BY 'x'");
