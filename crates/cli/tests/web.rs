@@ -5,6 +5,11 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::crypto::ring;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
 /// A request.
 pub(crate) struct Request {
     /// Path and query.
@@ -30,23 +35,59 @@ pub(crate) struct Reply {
 
 /// A server, which runs until the process ends.
 pub(crate) struct Web {
+    scheme: &'static str,
     address: String,
     seen: Arc<Mutex<Vec<String>>>,
 }
 
 impl Web {
     pub(crate) fn new(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Web {
+        Web::start(None, answer)
+    }
+
+    fn start(
+        tls: Option<Arc<ServerConfig>>,
+        answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> Web {
+        let scheme = if tls.is_some() { "https" } else { "http" };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let seen = Arc::<Mutex<Vec<String>>>::default();
         let (answer, log) = (Arc::new(answer), Arc::clone(&seen));
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (answer, log) = (Arc::clone(&answer), Arc::clone(&log));
-                std::thread::spawn(move || serve(stream, &*answer, &log));
+                let (answer, log, tls) = (Arc::clone(&answer), Arc::clone(&log), tls.clone());
+                std::thread::spawn(move || match tls {
+                    None => serve(stream, &*answer, &log),
+                    Some(tls) => {
+                        let connection = ServerConnection::new(tls).unwrap();
+                        serve(StreamOwned::new(connection, stream), &*answer, &log);
+                    }
+                });
             }
         });
-        Web { address, seen }
+        Web { scheme, address, seen }
+    }
+
+    /// One file over TLS, and the certificate of the authority that the server has its own from.
+    pub(crate) fn secure(body: impl Into<Vec<u8>>) -> (Web, String) {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let cert = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        let cert = cert.signed_by(&key, &issuer).unwrap();
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![cert.der().clone()],
+                PrivateKeyDer::Pkcs8(key.serialize_der().into()),
+            );
+        let (tls, body) = (Arc::new(config.unwrap()), body.into());
+        let web = Web::start(Some(tls), move |request| Reply::ranged(request, &body, "\"a\""));
+        (web, issuer.pem())
     }
 
     /// One file, by ranges.
@@ -56,7 +97,7 @@ impl Web {
     }
 
     pub(crate) fn url(&self, target: &str) -> String {
-        format!("http://{}/{target}", self.address)
+        format!("{}://{}/{target}", self.scheme, self.address)
     }
 
     pub(crate) fn address(&self) -> &str {
@@ -69,9 +110,9 @@ impl Web {
     }
 }
 
-fn serve(stream: TcpStream, answer: &dyn Fn(&Request) -> Reply, log: &Mutex<Vec<String>>) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut writer = stream;
+/// Answers the requests of a connection, until one breaks it.
+fn serve(stream: impl Read + Write, answer: &dyn Fn(&Request) -> Reply, log: &Mutex<Vec<String>>) {
+    let mut reader = BufReader::new(stream);
     loop {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
@@ -98,14 +139,41 @@ fn serve(stream: TcpStream, answer: &dyn Fn(&Request) -> Reply, log: &Mutex<Vec<
         let mut text = format!("HTTP/1.1 {}\r\n", reply.status);
         reply.headers.iter().for_each(|header| text.push_str(&format!("{header}\r\n")));
         text.push_str("\r\n");
-        let sent = reply.cut.unwrap_or(reply.body.len()).min(reply.body.len());
+        let size = reply.cut.unwrap_or(reply.body.len()).min(reply.body.len());
+        let writer = reader.get_mut();
+        let sent = writer.write_all(text.as_bytes());
         let sent =
-            writer.write_all(text.as_bytes()).and_then(|()| writer.write_all(&reply.body[..sent]));
+            sent.and_then(|()| writer.write_all(&reply.body[..size])).and_then(|()| writer.flush());
         if sent.is_err() || reply.cut.is_some() {
-            let _ = writer.shutdown(std::net::Shutdown::Both);
             return;
         }
     }
+}
+
+/// A proxy that connects whoever asks, and the heads of all requests.
+pub(crate) fn connecting_proxy() -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let seen = Arc::<Mutex<Vec<String>>>::default();
+    let log = Arc::clone(&seen);
+    let connect = |mut client: TcpStream, log: &Mutex<Vec<String>>| -> std::io::Result<()> {
+        let mut head = String::new();
+        let mut reader = BufReader::new(client.try_clone()?);
+        while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head)? > 0 {}
+        log.lock().unwrap().push(head.clone());
+        let mut server = TcpStream::connect(head.split(' ').nth(1).unwrap_or_default())?;
+        client.write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
+        let mut back = (server.try_clone()?, client.try_clone()?);
+        std::thread::spawn(move || std::io::copy(&mut back.0, &mut back.1));
+        std::io::copy(&mut reader, &mut server).map(drop)
+    };
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let log = Arc::clone(&log);
+            std::thread::spawn(move || connect(client, &log));
+        }
+    });
+    (format!("http://{address}"), seen)
 }
 
 /// The value of a header.

@@ -259,14 +259,17 @@ fn refusal(status: u16) -> String {
 /// The fault of a request, without texts that may have the URL in them.
 pub(crate) fn fault(error: &Error) -> Fault {
     let why = match error {
-        Error::Io(error) => format!("the connection failed: {error}"),
+        Error::Io(error) => match error.get_ref().and_then(|it| it.downcast_ref()) {
+            Some(error) => return refused_by_tls(error),
+            None => format!("the connection failed: {error}"),
+        },
         Error::Timeout(Timeout::Connect) => {
             format!("no connection within {} seconds", CONNECT_TIMEOUT.as_secs())
         }
         Error::Timeout(Timeout::Resolve) => "the name of the host is not resolved".to_owned(),
         Error::Timeout(_) => format!("no byte came for {} seconds", READ_TIMEOUT.as_secs()),
         Error::HostNotFound => "the host is not found".to_owned(),
-        Error::Rustls(error) => return Fault::Final(format!("TLS: {error}")),
+        Error::Rustls(error) => return refused_by_tls(error),
         Error::Tls(what) => return Fault::Final(format!("TLS: {what}")),
         Error::InvalidProxyUrl | Error::ConnectProxyFailed(_) => {
             return Fault::Final(
@@ -280,4 +283,15 @@ pub(crate) fn fault(error: &Error) -> Fault {
         _ => "the server does not answer as HTTP has it".to_owned(),
     };
     Fault::Again(why, None)
+}
+
+/// A certificate that is not trusted is not trusted the next time, either.
+fn refused_by_tls(error: &rustls::Error) -> Fault {
+    let remedy = match error {
+        rustls::Error::InvalidCertificate(_) => {
+            format!("; {CERTIFICATES}=FILE names the certificates that are trusted, as PEM")
+        }
+        _ => String::new(),
+    };
+    Fault::Final(format!("TLS: {error}{remedy}"))
 }

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::support::{Desk, Outcome, run};
-use crate::web::{Reply, Web, value};
+use crate::web::{Reply, Web, connecting_proxy, value};
 
 const TABLE: &str = "CREATE TABLE t (id INT PRIMARY KEY, word VARCHAR(20))";
 /// More than the first request asks for, and several blocks.
@@ -323,4 +323,59 @@ fn object_stores_are_refused_by_a_program_without_them() {
     let (table, socket) = (desk.table("t"), desk.server.socket().to_owned());
     let export = ["export", &table, "-o", "s3://shop/a.csv", "--socket"];
     run(desk.home.inrush(export).arg(socket)).refused(2, &words);
+}
+
+/// Loads over TLS with these variables, and nothing else that names certificates or proxies.
+fn load_with(desk: &Desk, web: &Web, variables: &[(&str, &str)]) -> Outcome {
+    let url = web.url("all.csv");
+    let mut load = desk.home.load(desk.server, &desk.table("t"), Path::new(&url));
+    for name in ["SSL_CERT_FILE", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"] {
+        load.env_remove(name);
+    }
+    run(load.envs(variables.iter().copied()))
+}
+
+#[test]
+fn a_server_of_tls_is_believed_by_its_certificate() {
+    let Some(mut desk) = Desk::new() else { return };
+    let sum = expected(&mut desk);
+    let (web, ca) = Web::secure(text());
+    let ca = desk.home.file("ca.pem", ca).display().to_string();
+    load_with(&desk, &web, &[("SSL_CERT_FILE", &ca)]).done();
+    assert_eq!(desk.rows(SUM), sum);
+    desk.exec("TRUNCATE t");
+    let other = desk.home.file("other.pem", Web::secure("").1).display().to_string();
+    let none = desk.home.file("none.pem", "words").display().to_string();
+    let before = web.seen().len();
+    for (variables, words) in [
+        (&[][..], "certificate: UnknownIssuer; SSL_CERT_FILE=FILE names"),
+        (&[("SSL_CERT_FILE", other.as_str())], "TLS: invalid peer certificate: "),
+        (&[("SSL_CERT_FILE", &none)], "the file has no certificates"),
+        (&[("SSL_CERT_FILE", "/nowhere.pem")], "/nowhere.pem: No such file"),
+    ] {
+        load_with(&desk, &web, variables).refused(2, &[words]);
+    }
+    assert_eq!(web.seen().len(), before);
+}
+
+#[test]
+fn a_proxy_is_asked_for_the_hosts_that_its_variables_name() {
+    let Some(mut desk) = Desk::new() else { return };
+    let sum = expected(&mut desk);
+    let (web, ca) = Web::secure(text());
+    let ca = desk.home.file("ca.pem", ca).display().to_string();
+    let (proxy, seen) = connecting_proxy();
+    let ca = ("SSL_CERT_FILE", ca.as_str());
+    load_with(&desk, &web, &[ca, ("HTTPS_PROXY", &proxy)]).done();
+    assert_eq!(desk.rows(SUM), sum);
+    desk.exec("TRUNCATE t");
+    let asked = seen.lock().unwrap().len();
+    let wanted = format!("CONNECT {} ", web.address());
+    assert!(seen.lock().unwrap().iter().all(|head| head.starts_with(&wanted)) && asked > 0);
+    load_with(&desk, &web, &[ca, ("HTTPS_PROXY", &proxy), ("NO_PROXY", "127.0.0.1")]).done();
+    assert_eq!(desk.rows(SUM), sum);
+    assert_eq!(seen.lock().unwrap().len(), asked);
+    desk.exec("TRUNCATE t");
+    let closed = "http://127.0.0.1:9";
+    load_with(&desk, &web, &[ca, ("HTTPS_PROXY", closed)]).refused(2, &["all.csv"]);
 }
