@@ -1,4 +1,5 @@
-//! Files that pyarrow, polars and DuckDB wrote, and the text of their values: `testdata/make.py` makes both.
+//! Files that pyarrow, polars, DuckDB and Spark wrote, and the text of their values: `testdata/make.py` and
+//! `testdata/make_spark.py` make them.
 
 use std::path::{Path, PathBuf};
 
@@ -28,5 +29,5 @@ fn files_of_other_programs_have_the_values_that_were_written() {
         }
         assert_eq!(seen.len(), expected.len(), "{}", file.display());
     }
-    assert_eq!(files.len(), 11);
+    assert_eq!(files.len(), 12);
 }
