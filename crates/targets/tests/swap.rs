@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use schema::{Mode, TableName};
+use schema::{Mode, TableName, first_of};
 use server::{Error, Session};
 use targets::swap::{Before, Pair, Swap};
 use testkit::TestServer;
@@ -140,7 +140,7 @@ fn who_keeps_many_tables_is_named_once_and_the_load_itself_never() {
     let wanted = format!("connection {} of", other.id());
     assert_eq!(text.matches(&wanted).count(), 1, "{text}");
     assert!(!text.contains(&format!("connection {} of", session.id())), "{text}");
-    assert!(text.contains(&format!("{database}.t2 and 7 other tables")), "{text}");
+    assert!(text.contains(&format!("{database}.t10, and 9 more")), "{text}");
     assert!(text.len() < 2000, "{} bytes: {text}", text.len());
 }
 
@@ -183,7 +183,7 @@ fn one_table_that_is_not_as_it_was_keeps_all_from_their_places() {
         Err(Error::LockWait { target, holders, .. }) => {
             let wanted = format!("connection {} of", other.id());
             assert!(holders.iter().any(|text| text.starts_with(&wanted)), "{holders:?}");
-            assert_eq!(target, ["t", "u", "v", "w"].map(|t| format!("{database}.{t}")).join(", "));
+            assert_eq!(target, first_of(["t", "u", "v", "w"].map(|t| format!("{database}.{t}"))));
         }
         other => panic!("{other:?}"),
     }
