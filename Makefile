@@ -116,7 +116,7 @@ test:
 test-more: export RUST_TEST_THREADS = $(THREADS)
 test-more:
 	@scripts/setup.sh 8 test
-	INRUSH_TEST_KILLS=5 INRUSH_LINES=10 $(CARGO) test --locked --workspace --test main -- \
+	INRUSH_TEST_KILLS=2 INRUSH_LINES=10 $(CARGO) test --locked --workspace --test main -- \
 		left_keys:: oracle::
 	INRUSH_CASES=9999 $(CARGO) test --locked --workspace --test main -- values_are_stored_exactly
 	$(CARGO) test --locked --workspace --test main -- --ignored \

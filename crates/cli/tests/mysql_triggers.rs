@@ -4,6 +4,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use server::Session;
 use testkit::{MYSQL_VARIABLE, TestServer, TestServerOptions};
@@ -34,9 +35,9 @@ const SCHEMA: [&str; 15] = [
 ];
 const NEW_ROWS: [&str; 3] = ["1|", "2|20", "3|30"];
 const ALL: &str = "SELECT * FROM d.`a-b` ORDER BY id";
-/// The steps between the RENAME and the end.
-const STEPS: [&str; 7] = [
-    "publish.prepared",
+const ADDED_ROWS: [&str; 4] = ["1|", "2|20", "3|30", "4|40"];
+/// The steps between the RENAME and the end, behind the last one before it.
+const STEPS: [&str; 6] = [
     "triggers.begin",
     "triggers.held",
     "triggers.dropped",
@@ -50,6 +51,7 @@ struct Place {
     server: TestServer,
     session: Session,
     file: PathBuf,
+    more: PathBuf,
     triggers: Vec<String>,
 }
 
@@ -68,7 +70,8 @@ impl Place {
         let session = server.connect().unwrap();
         let home = Home::new();
         let file = home.file("rows", "1\t\\N\n2\t20\n3\t30\n");
-        let mut place = Place { home, server, session, file, triggers: Vec::new() };
+        let more = home.file("more", "4\t40\n");
+        let mut place = Place { home, server, session, file, more, triggers: Vec::new() };
         SCHEMA.iter().for_each(|sql| place.exec(sql));
         place.triggers = place.shown();
         assert_eq!(place.triggers.len(), 5);
@@ -88,6 +91,13 @@ impl Place {
 
     fn load(&self, more: &[&str]) -> Outcome {
         run(&mut self.command(more))
+    }
+
+    /// The command that adds a row to those of [`Place::load`].
+    fn appending(&self) -> Command {
+        let mut command = self.home.load(&self.server, "d.a-b", &self.more);
+        command.args(["--mode", "append", "--unlogged", "--no-triggers"]);
+        command
     }
 
     /// A load of another table.
@@ -147,8 +157,9 @@ fn triggers_stay_and_do_not_run_for_loaded_rows() {
     assert!(loaded.done().out.contains("stay, but do not run for these rows"), "{loaded:?}");
     assert_eq!(place.rows(ALL), NEW_ROWS);
     place.check("replaced");
-    let appended = place.load(&["--mode", "append"]);
-    appended.refused(2, &["the table is not empty and has triggers, and MySQL has no lock"]);
+    run(&mut place.appending()).done();
+    assert_eq!(place.rows(ALL), ADDED_ROWS);
+    place.check("added");
     place.exec("DROP TRIGGER d.gone");
     place.exec("DELETE FROM d.`a-b`");
     place.exec("CREATE TRIGGER d.gone AFTER DELETE ON d.`a-b` FOR EACH ROW INSERT INTO d.missing VALUES (1)");
@@ -271,17 +282,24 @@ fn triggers_that_cannot_be_made_anew_are_refused_by_name() {
     assert_eq!(tables(&mut place.session, "d"), ["a-b", "log", "u"]);
 }
 
-fn kill_at_every_step(kills_server: bool) {
+/// Kills a load that replaces rows, or adds some.
+fn kill_at_every_step(kills_server: bool, adds: bool) {
     let Some(mut place) = Place::new(&[]) else { return };
-    for point in STEPS {
-        let when = format!("{point}, server {kills_server}");
+    let before = if adds { "publish.queued" } else { "publish.prepared" };
+    for point in std::iter::once(before).chain(STEPS) {
+        let when = format!("{point}, server {kills_server}, adds {adds}");
+        if adds {
+            place.load(&[]).done();
+        }
+        let command = |place: &Place| if adds { place.appending() } else { place.command(&[]) };
         let how = if kills_server { "pause" } else { "kill" };
-        let mut child = start(place.command(&[]).env("INRUSH_FAILPOINT", format!("{point}={how}")));
+        let mut child = start(command(&place).env("INRUSH_FAILPOINT", format!("{point}={how}")));
+        let mut is_done = false;
         if kills_server {
             wait_paused(&mut child);
             place.server.kill_9().unwrap();
             resume(&child);
-            finish(child);
+            is_done = finish(child).out.contains("loaded");
             place.server.restart().unwrap_or_else(|error| panic!("{when}: {error}"));
             place.session = place.server.connect().unwrap();
         } else {
@@ -291,11 +309,19 @@ fn kill_at_every_step(kills_server: bool) {
         let other = place.load_other();
         let is_told = other.done().err.contains("are those of d.a-b again: d.");
         let is_left = point.starts_with("triggers.") && point != "triggers.end";
-        assert!(kills_server || is_told == is_left, "{when}: {other:?}");
+        // A RENAME that waits goes on without the program.
+        let may_be_left = is_left || point == "publish.queued";
+        assert!(kills_server || is_told == is_left || may_be_left, "{when}: {other:?}");
         assert_eq!(place.shown(), place.triggers, "{when}");
         // The same command finishes the load.
-        place.load(&[]).done();
-        assert_eq!(place.rows(ALL), NEW_ROWS, "{when}");
+        if !is_done {
+            run(&mut command(&place)).done();
+        }
+        assert_eq!(place.rows(ALL), if adds { &ADDED_ROWS[..] } else { &NEW_ROWS }, "{when}");
+        if is_done {
+            // The old table goes with the next load.
+            place.load(&[]).done();
+        }
         place.check(&when);
         place.exec("UPDATE d.`a-b` SET v = 99");
         place.exec("TRUNCATE d.log");
@@ -305,20 +331,100 @@ fn kill_at_every_step(kills_server: bool) {
 
 #[test]
 fn no_trigger_is_lost_wherever_the_program_is_killed() {
-    kill_at_every_step(false);
+    kill_at_every_step(false, false);
 }
 
 #[test]
 fn no_trigger_is_lost_wherever_the_server_is_killed() {
-    kill_at_every_step(true);
+    kill_at_every_step(true, false);
+}
+
+#[test]
+fn no_trigger_is_lost_wherever_an_append_is_killed() {
+    kill_at_every_step(false, true);
+}
+
+#[test]
+fn no_trigger_is_lost_wherever_the_server_is_killed_in_an_append() {
+    kill_at_every_step(true, true);
+}
+
+/// A merged partition takes its place by EXCHANGE, and the table stays.
+#[test]
+fn rows_are_added_to_partitions_past_triggers() {
+    let Some(mut place) = Place::new(&[]) else { return };
+    let table = "CREATE TABLE d.parts (id INT PRIMARY KEY, v INT) PARTITION BY RANGE (id) \
+                 (PARTITION a VALUES LESS THAN (10), PARTITION b VALUES LESS THAN MAXVALUE)";
+    place.exec(table);
+    place.exec("INSERT INTO d.parts VALUES (1, 1), (11, 1)");
+    place.exec(
+        "CREATE TRIGGER d.note AFTER INSERT ON d.parts FOR EACH ROW INSERT INTO d.log VALUES (NEW.id)",
+    );
+    let before = place.shown();
+    for rows in ["2\t2\n", "3\t3\n13\t3\n"] {
+        let file = place.home.file("some", rows);
+        let mut load = place.home.load(&place.server, "d.parts", &file);
+        run(load.args(["--mode", "append", "--unlogged", "--no-triggers"])).done();
+    }
+    let rows = place.rows("SELECT * FROM d.parts ORDER BY id");
+    assert_eq!(rows, ["1|1", "2|2", "3|3", "11|1", "13|3"]);
+    assert_eq!(place.shown(), before);
+    assert!(place.rows("SELECT * FROM d.log").is_empty());
+    place.exec("INSERT INTO d.parts VALUES (20, 1)");
+    assert_eq!(place.rows("SELECT * FROM d.log"), ["20"]);
+    assert_eq!(tables(&mut place.session, "d"), ["a-b", "log", "parts", "u"]);
+}
+
+/// Rows of others run the triggers before, beside and behind the loads; loaded ones do not.
+#[test]
+fn rows_that_others_write_beside_appends_run_the_triggers() {
+    let Some(mut place) = Place::new(&[]) else { return };
+    place.exec("CREATE TABLE d.busy (id INT PRIMARY KEY, v INT, KEY v (v))");
+    place.exec("INSERT INTO d.busy VALUES (0, 0)");
+    place.exec("CREATE TRIGGER d.note AFTER INSERT ON d.busy FOR EACH ROW INSERT INTO d.log VALUES (NEW.id)");
+    let ended = AtomicBool::new(false);
+    let written = std::thread::scope(|scope| {
+        let write = |first: u32| {
+            let (mut session, ended) = (place.server.connect().unwrap(), &ended);
+            scope.spawn(move || {
+                let mut id = first;
+                while !ended.load(Ordering::Relaxed) {
+                    session.exec(&format!("INSERT INTO d.busy VALUES ({id}, 1)")).unwrap();
+                    id += 1;
+                }
+                id - first
+            })
+        };
+        let writers = [1_000_000, 2_000_000, 3_000_000].map(write);
+        for load in 1..=8 {
+            let rows: String = (0..100).map(|row| format!("{}\t2\n", load * 1000 + row)).collect();
+            let file = place.home.file("some", &rows);
+            let mut load = place.home.load(&place.server, "d.busy", &file);
+            run(load.args(["--mode", "append", "--unlogged", "--no-triggers"])).done();
+        }
+        ended.store(true, Ordering::Relaxed);
+        writers.map(|writer| writer.join().unwrap()).iter().sum::<u32>()
+    });
+    assert!(written > 100, "{written} rows");
+    let counts = "SELECT (SELECT COUNT(*) FROM d.busy), (SELECT COUNT(*) FROM d.log), \
+                  (SELECT COUNT(*) FROM d.log JOIN d.busy ON x = id AND v = 1)";
+    assert_eq!(place.rows(counts), [format!("{}|{written}|{written}", written + 801)]);
+    place.exec("DROP TABLE d.busy");
+    place.exec("DELETE FROM d.log");
+    place.check("beside writers");
 }
 
 /// The load itself goes on over a new connection.
 #[test]
 fn triggers_are_carried_over_by_a_load_that_loses_its_connection() {
     let Some(mut place) = Place::new(&[]) else { return };
-    for point in ["triggers.begin", "triggers.held", "triggers.dropped", "triggers.made"] {
-        let mut child = start(place.command(&[]).env("INRUSH_FAILPOINT", format!("{point}=pause")));
+    let points = ["triggers.begin", "triggers.held", "triggers.dropped", "triggers.made"];
+    for (point, adds) in points.iter().flat_map(|point| [(point, false), (point, true)]) {
+        if adds {
+            place.load(&[]).done();
+        }
+        let mut command = if adds { place.appending() } else { place.command(&[]) };
+        let mut child = start(command.env("INRUSH_FAILPOINT", format!("{point}=pause")));
         wait_paused(&mut child);
         let sql = "SELECT ID FROM information_schema.PROCESSLIST WHERE ID<>CONNECTION_ID() AND USER='root'";
         for id in place.rows(sql) {
@@ -329,7 +435,7 @@ fn triggers_are_carried_over_by_a_load_that_loses_its_connection() {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         finish(child).done();
-        assert_eq!(place.rows(ALL), NEW_ROWS, "{point}");
+        assert_eq!(place.rows(ALL), if adds { &ADDED_ROWS[..] } else { &NEW_ROWS }, "{point}");
         place.check(point);
         place.exec("UPDATE d.`a-b` SET v = 99");
     }

@@ -72,8 +72,14 @@ pub(super) fn let_go(session: &mut Session, old: &TableName) -> Result<()> {
     held.try_for_each(|held| held.drop_in(session, &old.database))
 }
 
-/// Carries over the triggers that an old table holds. One that the table has by now is left as it is.
-pub(super) fn carry_held(session: &mut Session, table: &TableName, old: &TableName) -> Result<()> {
+/// Carries over the triggers that an old table holds. One that the table has by now is left as it is. A `holder` is
+/// another connection that locks the table.
+pub(super) fn carry_held(
+    session: &mut Session,
+    mut holder: Option<&mut Session>,
+    table: &TableName,
+    old: &TableName,
+) -> Result<()> {
     let there = TriggerText::all(session, old)?;
     for held in &there {
         let Some(text) = held.holds() else { continue };
@@ -82,11 +88,12 @@ pub(super) fn carry_held(session: &mut Session, table: &TableName, old: &TableNa
             failpoint::hit("triggers.dropped");
         }
         let is_that = |other: &TriggerText| other.name == text.name;
-        if !TriggerText::all(session, table)?.iter().any(is_that) {
-            text.make(session, table)?;
+        let locking = holder.as_deref_mut().unwrap_or(session);
+        if !TriggerText::all(locking, table)?.iter().any(is_that) {
+            text.make(locking, table)?;
             failpoint::hit("triggers.made");
         }
-        if !TriggerText::all(session, table)?.iter().any(is_that) {
+        if !TriggerText::all(locking, table)?.iter().any(is_that) {
             return Err(Error::Leftover(format!("{table} did not get trigger {}", text.name)));
         }
         held.drop_in(session, &old.database)?;
@@ -116,7 +123,7 @@ pub(super) fn carry_over(session: &mut Session, table: &TableName, old: &TableNa
     }
     let (target, aside) = (table.quoted(), old.quoted());
     session.exec(&format!("LOCK TABLES {target} WRITE, {aside} WRITE"))?;
-    let done = hold(session, old).and_then(|()| carry_held(session, table, old));
+    let done = hold(session, old).and_then(|()| carry_held(session, None, table, old));
     if session.is_alive() {
         session.exec_always("UNLOCK TABLES")?;
     }

@@ -19,6 +19,7 @@ use crate::lock::Lock;
 use crate::log_wait::wait_for_log;
 use crate::relations::{self, KeyChecks};
 use crate::staging_table::Direct;
+use crate::triggers;
 use crate::turns::{TURN, Turns, is_wait};
 use catalog::definition;
 use schema::Table;
@@ -81,6 +82,11 @@ impl Direct<'_> {
         if definition(&mut lock.session, &table)? != lock.table.definition {
             let detail = "the table's definition changed during the load".to_owned();
             return Err(Error::Altered { target: table.to_string(), detail });
+        }
+        // Others could make triggers until now.
+        let reasons = triggers::stuck(&mut lock.session, &lock.table, &lock.facts, true)?;
+        if !reasons.is_empty() {
+            return Err(Error::Unsupported { target: table.to_string(), reasons });
         }
         let files = self.exported_files(partition)?;
         Ok(Export { session, guard, files })

@@ -323,7 +323,10 @@ impl Attempt<'_> {
     ) -> Result<(Held, Option<Guard>, Instant)> {
         let targets = preparation.targets;
         let flavor = lock.session.version().flavor;
-        let is_alone = flavor == Flavor::MySql && targets.iter().any(|(table, _)| is_alone(table));
+        // Who keeps writers from a table since its rows were read does so until its RENAME waits.
+        let is_alone = flavor == Flavor::MySql
+            && self.export.is_none()
+            && targets.iter().any(|(table, _)| is_alone(table));
         if targets.iter().all(|(table, _)| table.foreign_keys.is_empty()) && !is_alone {
             let begun = self.export.as_ref().map_or_else(Instant::now, |held| held.since());
             let held = self.swap(lock, preparation, turns, &Guarded::default(), None);

@@ -133,6 +133,13 @@ struct Group {
     has_old: bool,
 }
 
+impl Group {
+    /// A table that nothing else is locked with.
+    fn alone(table: &TableName) -> Group {
+        Group { tables: vec![table.clone()], has_old: false }
+    }
+}
+
 impl Held {
     /// The same with the moment since when nobody could read what is held.
     fn since(self, begun: Instant) -> Held {

@@ -248,13 +248,13 @@ fn its_output_loads_the_file() {
 fn a_table_that_was_made_is_taken_back_when_the_load_fails() {
     let Some(mut desk) = Desk::new() else { return };
     // Not like the parts that are looked at: one late word among numbers.
-    let mut text = String::from("id,n\n");
-    for line in 0..4_600_000 {
-        text.push_str(&format!("{line},{}\n", if line == 2_000_000 { "x" } else { "1" }));
+    let (mut text, note) = (String::from("id,n,note\n"), "y".repeat(1000));
+    for line in 0..46_000 {
+        text.push_str(&format!("{line},{},{note}\n", if line == 20_000 { "x" } else { "1" }));
     }
     let file = desk.home.file("late.csv", text);
     let outcome = desk.load("t", &file, &["--create"]);
-    outcome.refused(1, &["late.csv line 2000002", "`n`: \"x\" is not INT"]);
+    outcome.refused(1, &["late.csv line 20002", "`n`: \"x\" is not INT"]);
     assert!(outcome.err.contains("note: only parts of the input were read"), "{outcome:?}");
     assert_eq!(desk.rows("SHOW TABLES"), [""; 0]);
     let sniffed = desk.sniff(&file, &[]);

@@ -42,9 +42,6 @@ pub(crate) struct Facts {
     /// join with it, from their reading to the swap.
     #[serde(default)]
     pub(crate) keeps_keys_apart: bool,
-    /// True if the table has triggers, and the server has no such lock for it.
-    #[serde(default)]
-    pub(crate) keeps_triggers_apart: bool,
     /// Indexes of the table.
     pub(crate) indexes: usize,
     /// Unique keys among them, the primary one included.

@@ -198,8 +198,6 @@ impl Facts {
             is_referred_to: table.is_referred_to(),
             keeps_keys_apart: facts.version.flavor == Flavor::MySql
                 && !table.foreign_keys.is_empty(),
-            keeps_triggers_apart: facts.version.flavor == Flavor::MySql
-                && !table.triggers.is_empty(),
             indexes: table.indexes.len(),
             unique_keys: table.indexes.iter().filter(|index| index.unique).count(),
             ..found

@@ -285,13 +285,6 @@ fn against_merging(facts: &Facts, options: &LoadOptions, rows: &RowsThere) -> Op
                 .to_owned(),
         );
     }
-    if facts.keeps_triggers_apart {
-        return Some(
-            "the table is not empty and has triggers, and MySQL has no lock under which the rows of the table \
-             can be read from its file and the table then replaced"
-                .to_owned(),
-        );
-    }
     if options.rows.on_duplicate.replaces() && facts.is_referred_to {
         return Some(format!(
             "the table is not empty, and {rule} removes rows that other tables may refer to"

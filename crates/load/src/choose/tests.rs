@@ -265,8 +265,6 @@ fn every_reason_of_table_and_rows_is_told() {
     assert_refused(&parent, &replace, direct, "removes rows that other tables may refer to");
     let joined = Facts { keeps_keys_apart: true, ..with_rows(GIB, 0) };
     assert_refused(&joined, &append(fail, alone), direct, "MySQL has no lock under which the rows");
-    let triggered = Facts { keeps_triggers_apart: true, ..with_rows(GIB, 0) };
-    assert_refused(&triggered, &append(fail, alone), direct, "has triggers, and MySQL has no lock");
     let mut begun = with_rows(GIB, 0);
     begun.rows.as_mut().unwrap().ledger = Some("db._inrush_ledger_t".to_owned());
     assert_refused(&begun, &append(fail, alone), direct, "_inrush_ledger_t lists its loaded rows");

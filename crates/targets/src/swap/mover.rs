@@ -9,6 +9,7 @@ use disk::failpoint;
 use super::queued::{Queued, lock_statement};
 use super::{ATTEMPT, Before, Group, HOLDERS_MAX, Held, Pair, Swap, exec_published};
 use crate::behind::{Behind, not_started};
+use crate::carried_triggers::{carry_held, hold};
 use crate::followers::Followers;
 use crate::foreign_keys::unchecked;
 use crate::lock::check_writable;
@@ -103,11 +104,13 @@ impl Mover<'_> {
         outcome
     }
 
-    /// The new tables that children are to refer to: those together that the server locks together.
+    /// The new tables that nobody writes to until their triggers are theirs, and those that children are to refer to:
+    /// those together that the server locks together.
     fn joined(&mut self) -> Result<Vec<Group>> {
         let swap = self.swap;
         if swap.children.is_empty() {
-            return Ok(Vec::new());
+            let alone = |(table, _): (&TableName, _)| Group::alone(table);
+            return Ok(swap.with_triggers().map(alone).collect());
         }
         let keys = behind_swap(&catalog::all_foreign_keys(self.session)?, &swap.pairs);
         let tables = swap.referred();
@@ -208,10 +211,27 @@ impl Mover<'_> {
         }
         // Rows that were read are in the new table, later ones in the old table alone.
         let has_later_rows = self.yields_since.is_some() && !was_held;
-        Ok(Held { has_later_rows, ..behind.held(self.session) })
+        let mut held = behind.held(self.session);
+        self.carry_triggers(&mut held);
+        Ok(Held { has_later_rows, ..held })
     }
 
-    /// Has connections wait for the new tables that children are to refer to.
+    /// Carries triggers over to new tables that nobody writes to. What fails is done when the old tables are dropped.
+    fn carry_triggers(&mut self, held: &mut Held) {
+        for (table, old) in self.swap.with_triggers() {
+            let Some(mut holder) = held.take(table) else { continue };
+            failpoint::hit("triggers.begin");
+            // The table is kept from others by the holder until then.
+            let _shield = holder.options().interrupt.shield();
+            let limited =
+                self.session.set_lock_wait(TURN).and_then(|()| holder.set_lock_wait(TURN));
+            let _ = limited
+                .and_then(|()| hold(self.session, old))
+                .and_then(|()| carry_held(self.session, Some(&mut holder), table, old));
+        }
+    }
+
+    /// Has connections wait for the new tables, behind the mover.
     fn queue_behind(&mut self, holders: &mut [Session], joined: &[Group]) -> Result<Queued> {
         let mut queued = Queued::default();
         let Some(holder) = holders.first_mut() else { return Ok(queued) };

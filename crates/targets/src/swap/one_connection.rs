@@ -130,7 +130,7 @@ impl Swap {
                 Err(_) => Ok(()),
             };
         }
-        let _ = tables.try_for_each(|(table, old)| carry_held(session, table, old));
+        let _ = tables.try_for_each(|(table, old)| carry_held(session, None, table, old));
         Ok(())
     }
 
