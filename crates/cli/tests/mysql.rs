@@ -613,6 +613,37 @@ fn a_table_with_a_check_is_replaced_by_a_replay() {
     assert!(scene.session.exec("INSERT INTO t VALUES (-1)").is_err());
 }
 
+/// Rows that statements have to bring come into a table that is made anew, from what the server shows of it.
+#[test]
+fn a_table_with_another_collation_is_made_anew_by_a_replay() {
+    let Some(mut scene) = Scene::new() else { return };
+    for collation in ["utf8mb4_general_ci", "utf8mb4_bin", "latin1_german1_ci"] {
+        let set = collation.split('_').next().unwrap();
+        let make = format!(
+            "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20) DEFAULT 'x', b TEXT, e ENUM('a,b','c''d'), \
+             `f``g` CHAR(3) CHARACTER SET ascii, h CHAR(3) CHARACTER SET {set}) \
+             DEFAULT CHARSET={set} COLLATE={collation} COMMENT=') COLLATE=x'"
+        );
+        scene.exec("DROP TABLE IF EXISTS t");
+        scene.exec(&make);
+        let shown = scene.lines("SHOW CREATE TABLE t");
+        let value = |id| if id == 600 { "UPPER('a')" } else { "'a'" };
+        let rows: Vec<String> = (0..5_000)
+            .map(|id| format!("({id},{},'{}','c''d','f','h')", value(id), "b".repeat(900)))
+            .collect();
+        let inserts =
+            rows.chunks(500).map(|some| format!("INSERT INTO t VALUES {};\n", some.join(",")));
+        let text = format!("DROP TABLE IF EXISTS t;\n{make};\n{}", inserts.collect::<String>());
+        let dump = scene.home.file("dump.sql", text);
+        let mut command = scene.home.inrush(["replay"]);
+        command.arg(dump).args(["--into", "d", "--socket"]).arg(scene.server.socket());
+        run(command.args(["--user", &scene.server.options().user_name()])).done();
+        let sums = "SELECT COUNT(*), SUM(id), SUM(BINARY a = 'A'), SUM(e + 0) FROM t";
+        assert_eq!(scene.lines(sums), ["5000|12497500|1|10000"]);
+        assert_eq!(scene.lines("SHOW CREATE TABLE t"), shown);
+    }
+}
+
 /// Its dictionary does not say which table a key refers to; the definition does.
 #[test]
 fn mysql_gets_the_rows_of_parents_before_those_of_children() {
