@@ -82,8 +82,15 @@ fn tell_words(file: Option<&Path>, words: &[String], creates: bool) {
     tell!("note: {what} read with {}, guessed from the first rows{off}", words.join(" "));
 }
 
-/// Tells that a header is a row, and that values keep the CR of CR LF, as by LOAD DATA.
+/// Tells which columns a file has, that a header is a row, and that values keep the CR of CR LF, as by LOAD DATA.
 fn tell_kept(options: &LoadOptions, guess: &FileGuess) {
+    if let (Some(columns), Some(file)) = (&guess.columns, options.input.files.first()) {
+        tell!(
+            "note: {} has fields for all columns but the generated ones, as exports: {}",
+            file.display(),
+            columns.join(", ")
+        );
+    }
     if let Some(file) = &guess.later_header {
         tell!(
             "note: the first line of {} names columns and is read as a row, because the first file has no header; load \
@@ -110,5 +117,6 @@ fn apply(input: &mut load::InputOptions, guess: FileGuess) {
         input.dialect = sniffed.dialect;
     }
     input.header |= guess.header;
+    input.columns = guess.columns.or(input.columns.take());
     input.written.columns.extend(guess.formats);
 }

@@ -201,3 +201,39 @@ fn tables_of_a_folder_have_headers_together() {
     std::fs::write(folder.join("b.csv"), "2,x\n").unwrap();
     load(&desk).refused(1, &["a.csv line 1", "\"id\" is not INT"]);
 }
+
+#[test]
+fn lines_of_exports_have_no_fields_for_generated_columns() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(
+        "CREATE TABLE t (id INT PRIMARY KEY, twice INT AS (n * 2) STORED, n INT, name VARCHAR(9), \
+         more INT AS (n + 1))",
+    );
+    desk.exec("CREATE TABLE u (id INT)");
+    let rows = ["1|4|2|a,b|3", "2|||x|"];
+    for (file, text) in [("t.txt", "1\t2\ta,b\n2\t\\N\tx\n"), ("t.csv", "1,2,\"a,b\"\n2,,x\n")] {
+        let loaded = desk.guessed(file, text, &["--path", "auto"]);
+        let told = "has fields for all columns but the generated ones, as exports: id, n, name";
+        assert!(loaded.done().err.contains(told), "{loaded:?}");
+        assert_eq!(desk.rows("SELECT * FROM t ORDER BY id"), rows, "{file}");
+        desk.guessed(file, text, &["--no-guess", "--path", "auto"])
+            .refused(1, &["the line has 3 fields; 5 expected"]);
+    }
+    desk.guessed("t.txt", "1\t2\n", &["--path", "auto"])
+        .refused(1, &["the line has 2 fields; 5 expected"]);
+    desk.guessed("t.txt", "1\t2\ta\tb\n", &["--path", "auto"])
+        .refused(1, &["the line has 4 fields; 5 expected"]);
+    // A folder of a database.
+    let (folder, name) = (desk.home.path().join("all"), desk.table("t"));
+    let database = name.split('.').next().unwrap();
+    let mut export = desk.home.inrush(["export", database, "-o"]);
+    run(export.arg(format!("{}/", folder.display())).arg("--socket").arg(desk.server.socket()))
+        .done();
+    desk.exec("INSERT INTO u VALUES (5)");
+    let mut load = desk.home.inrush(["load"]);
+    load.arg(&folder).args(["--into", database, "--mode", "replace", "--allow-empty", "--socket"]);
+    let loaded = run(load.arg(desk.server.socket()));
+    assert!(loaded.done().err.contains("t.txt has fields for all columns but"), "{loaded:?}");
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY id"), rows);
+    assert_eq!(desk.rows("SELECT * FROM u"), [""; 0]);
+}

@@ -31,6 +31,8 @@ pub struct FileGuess {
     pub other_format: Option<String>,
     /// The first line names columns of the table.
     pub header: bool,
+    /// The columns of lines as exports write them: with a field for each column that is not generated.
+    pub columns: Option<Vec<String>>,
     /// Columns with the formats of their values.
     pub formats: Vec<(String, String)>,
     /// Columns of days that may be read in two ways, each with a format for one. They stay as they are.
@@ -110,18 +112,16 @@ impl FirstFile<'_> {
             return Some(guess);
         }
         if !fits {
-            let found = self.sniff(input.header)?;
-            line = self.first_line(&found.dialect, found.skip_lines)?;
-            // A header with other names is none of this table's, and above rows there may be a row.
-            let has_names = found.header || found.skip_lines != input.skip_lines;
-            if !self.fits(&line) || (has_names && !self.is_header(&line)) {
-                return None;
+            if let Some((found, first)) = self.fitting_dialect() {
+                line = first;
+                guess.dialect = Some(found.clone());
+                sniffed = Some(found);
+            } else {
+                guess.columns = Some(self.exported(&line)?);
             }
-            guess.dialect = Some(found.clone());
-            sniffed = Some(found);
         }
         guess.header = !input.header && input.columns.is_none() && self.is_header(&line);
-        let columns = self.columns_by_field(&line, guess.header || input.header)?;
+        let columns = self.columns_by_field(&line, &guess)?;
         guess.kept_return = kept_return(&line, &columns);
         if !guess.header && !input.header && input.columns.is_none() {
             guess.later_header = self.later_header(&guess);
@@ -145,6 +145,27 @@ impl FirstFile<'_> {
             guess.ambiguous_days = self.ambiguous_days(&sniffed, &columns);
         }
         Some(guess)
+    }
+
+    /// Another dialect in which the first line fits the table, with that line.
+    fn fitting_dialect(&self) -> Option<(Sniffed, Vec<String>)> {
+        let found = self.sniff(self.options.input.header)?;
+        let line = self.first_line(&found.dialect, found.skip_lines)?;
+        // A header with other names is none of this table's, and above rows there may be a row.
+        let has_names = found.header || found.skip_lines != self.options.input.skip_lines;
+        let fits = self.fits(&line) && (!has_names || self.is_header(&line));
+        fits.then_some((found, line))
+    }
+
+    /// The columns that an export writes, if the line has as many fields.
+    fn exported(&self, line: &[String]) -> Option<Vec<String>> {
+        let LoadOptions { input, rows, .. } = self.options;
+        let is_written =
+            |column: &&Column| column.generated.is_none() && !rows.has_constant(&column.name);
+        let names = self.columns.iter().filter(is_written).map(|column| column.name.clone());
+        let names: Vec<String> = names.collect();
+        let may_be = input.columns.is_none() && !input.header && names.len() == line.len();
+        may_be.then_some(names)
     }
 
     /// The sentence that the file is no text in bytes; none if it is.
@@ -297,10 +318,12 @@ impl FirstFile<'_> {
     }
 
     /// The column of each field.
-    fn columns_by_field(&self, line: &[String], has_header: bool) -> Option<Vec<Option<&Column>>> {
-        let names = match &self.options.input.columns {
+    fn columns_by_field(&self, line: &[String], guess: &FileGuess) -> Option<Vec<Option<&Column>>> {
+        let input = &self.options.input;
+        let has_header = guess.header || input.header;
+        let names = match guess.columns.as_ref().or(input.columns.as_ref()) {
             Some(columns) => Some(columns.as_slice()),
-            None => (has_header && !self.options.input.is_by_position()).then_some(line),
+            None => (has_header && !input.is_by_position()).then_some(line),
         };
         match names {
             Some(names) => Some(names.iter().map(|name| self.column(name)).collect()),
