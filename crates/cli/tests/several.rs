@@ -4,6 +4,7 @@ mod apart;
 mod crashes;
 mod ddl;
 mod inputs;
+mod many_tables;
 mod small_tables;
 mod together;
 mod yard;

@@ -199,7 +199,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
 
     /// Replays all of a dump.
     pub(crate) fn run(mut self, dump: &Dump) -> Result<Report, Error> {
-        self.report.notes.extend(dump.warnings.iter().cloned());
+        self.report.notes.extend(dump.notes.iter().cloned());
+        self.report.tell_missing(&dump.missing, self.shared.options.partial);
         self.shared.watch.set_total_bytes(dump.bytes().unwrap_or(0));
         // A panic is one more way to fail: what is not published has to go.
         match pool::catch(|| self.all(dump)).unwrap_or_else(|error| Err(error.into())) {

@@ -36,7 +36,8 @@ impl<'a> DryRun<'a> {
 
     /// All of it. Bytes read are counted in the report.
     pub(crate) fn run(mut self, dump: &Dump) -> Result<Report, Error> {
-        self.report.notes.extend(dump.warnings.iter().cloned());
+        self.report.notes.extend(dump.notes.iter().cloned());
+        self.report.tell_missing(&dump.missing, self.options.partial);
         for part in &dump.parts {
             self.part(part)?;
         }

@@ -34,12 +34,14 @@ const TAB: &str = "a folder of mariadb-dump --tab";
 const DIR: &str = "a folder of mariadb-dump --dir";
 
 /// A dump as its files.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Dump {
     /// Parts of the dump, in their order.
     pub parts: Vec<Part>,
-    /// Warnings for the report, a sentence each: that the dump is not complete, or that a part of it is not replayed.
-    pub warnings: Vec<String>,
+    /// Notes for the report, a sentence each: parts of the dump that are not replayed.
+    pub notes: Vec<String>,
+    /// What the dump lacks, a sentence each.
+    pub missing: Vec<String>,
     /// Rows of its tables, where it says so.
     pub counts: Vec<RowCount>,
 }
@@ -194,7 +196,7 @@ impl Dump {
         let is_folder = std::fs::metadata(path).is_ok_and(|meta| meta.is_dir());
         if !is_folder {
             let part = Part { database: None, content: Content::of(path.to_owned()) };
-            return Ok(Dump { parts: vec![part], warnings: Vec::new(), counts: Vec::new() });
+            return Ok(Dump { parts: vec![part], ..Dump::default() });
         }
         let folder = Folder::open(path)?;
         if shell::is_shell(&folder) {

@@ -152,22 +152,28 @@ impl Report {
         }
     }
 
-    /// Says which files were cut: as a warning, unless that `is_known`.
+    /// Says what the dump lacks: as warnings, unless that `is_known`.
+    pub(crate) fn tell_missing(&mut self, missing: &[String], is_known: bool) {
+        match is_known {
+            true => self.notes.extend_from_slice(missing),
+            false => {
+                let say = |what: &String| format!("{what} ({PARTIAL} accepts it)");
+                self.warnings.extend(missing.iter().map(say));
+            }
+        }
+    }
+
+    /// Says which files were cut: as [`Report::tell_missing`].
     pub(crate) fn tell_cut(&mut self, cut: &[(PathBuf, Option<u64>)], is_known: bool) {
-        let advice = match is_known {
-            true => String::new(),
-            false => format!(" ({PARTIAL} accepts it)"),
-        };
         let say = |(path, next): &(PathBuf, Option<u64>)| {
             let before = next.map_or_else(String::new, |line| format!(" before line {line}"));
             format!(
                 "{} lacks its last line{before}, \"-- Dump completed\": the dump was cut short, and \
-                 its end is missing{advice}",
+                 its end is missing",
                 path.display()
             )
         };
-        let told = if is_known { &mut self.notes } else { &mut self.warnings };
-        told.extend(cut.iter().map(say));
+        self.tell_missing(&cut.iter().map(say).collect::<Vec<_>>(), is_known);
     }
 
     /// Says that lines of the dump's program were passed over.

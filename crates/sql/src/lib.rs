@@ -14,7 +14,7 @@
 //! after the other, `name` what names something, `statement` what a statement is and `classify` how
 //! that is told, `assignments` the parts of a SET, `session` what a dump sets that changes how it is
 //! read, [`command`] lines that are for the client, `stray_line` lines that are in a dump by accident, `problem`
-//! what cannot be read; `create` a table under another name, its `outline` and its `foreign_key`s, `objects` the tables that a statement changes, `alter` what is
+//! what cannot be read; `create` a table under another name, its `outline` and its `foreign_key`s, [`shown`] what the server shows of one, `objects` the tables that a statement changes, `alter` what is
 //! said of it behind its rows, `collation` other names for collations, `qualifier` for databases. Then
 //! rows: [`insert`] the words before them, [`walk`] what is a string and what a tuple, `tuples` what
 //! comes after a semicolon, `cut` where a run of rows may be cut and ends, `escape` what a backslash
@@ -49,6 +49,7 @@ mod foreign_key;
 mod objects;
 mod outline;
 mod qualifier;
+pub mod shown;
 
 pub mod insert;
 

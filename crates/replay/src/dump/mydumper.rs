@@ -62,23 +62,24 @@ pub(super) fn is_mydumper(folder: &Folder) -> bool {
 /// Errors: a file that cannot be read; a LOAD DATA that is not mydumper's.
 pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     let metadata = Metadata::read(folder)?;
-    let mut warnings = Vec::new();
+    let mut left = LeftOut::default();
     if !metadata.is_complete {
-        warnings.push(format!(
+        left.missing.push(format!(
             "{} is incomplete: its file metadata lacks mydumper's \"Finished dump at\"; the \
              existing files are replayed",
             folder.path.display()
         ));
     }
-    let databases = files::sort(folder, &metadata, &mut warnings)?;
+    let databases = files::sort(folder, &metadata, &mut left)?;
     let says_mode = metadata.sql_mode.is_some();
-    let mut plan = FolderPlan { folder, names, says_mode, parts: Vec::new(), warnings };
+    let mut plan = FolderPlan { folder, names, says_mode, parts: Vec::new() };
     plan.begin(&metadata);
     plan.databases(&databases)?;
     plan.tables(&databases)?;
     plan.others(&databases)?;
     let counts = plan.counts(&databases);
-    Ok(Dump { parts: plan.parts, warnings: plan.warnings, counts })
+    let LeftOut { notes, missing } = left;
+    Ok(Dump { parts: plan.parts, notes, missing, counts })
 }
 
 /// The parts so far.
@@ -88,7 +89,15 @@ struct FolderPlan<'a> {
     /// True if `metadata` has the `sql_mode` of sessions.
     says_mode: bool,
     parts: Vec<Part>,
-    warnings: Vec<String>,
+}
+
+/// What is not replayed, a sentence each.
+#[derive(Debug, Default)]
+struct LeftOut {
+    /// Files that are no part of the dump.
+    notes: Vec<String>,
+    /// Parts that the dump lacks.
+    missing: Vec<String>,
 }
 
 impl FolderPlan<'_> {

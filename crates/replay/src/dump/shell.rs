@@ -44,17 +44,18 @@ pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
         is_complete: folder.file(b"@.done.json").is_some(),
         charset: text_of(&about, "defaultCharacterSet").unwrap_or_else(|| "utf8mb4".to_owned()),
         parts: Vec::new(),
-        warnings: Vec::new(),
+        notes: Vec::new(),
+        missing: Vec::new(),
     };
     if !plan.is_complete {
-        plan.warnings.push(format!(
+        plan.missing.push(format!(
             "{} is incomplete: MySQL Shell's @.done.json is missing; the existing files are \
              replayed",
             folder.path.display()
         ));
     }
     if folder.file(b"@.users.sql").is_some() {
-        plan.warnings.push("accounts and grants (@.users.sql) are not replayed".to_owned());
+        plan.notes.push("accounts and grants (@.users.sql) are not replayed".to_owned());
     }
     let mut schemas = Vec::new();
     for name in strings(&about, "schemas").ok_or_else(|| wrong(&path, "schemas"))? {
@@ -65,7 +66,7 @@ pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     plan.databases(&schemas)?;
     plan.tables(&schemas)?;
     plan.others(&schemas);
-    Ok(Dump { parts: plan.parts, warnings: plan.warnings, counts: Vec::new() })
+    Ok(Dump { parts: plan.parts, notes: plan.notes, missing: plan.missing, counts: Vec::new() })
 }
 
 /// A database of the dump.
@@ -84,7 +85,8 @@ struct FolderPlan<'a> {
     is_complete: bool,
     charset: String,
     parts: Vec<Part>,
-    warnings: Vec<String>,
+    notes: Vec<String>,
+    missing: Vec<String>,
 }
 
 impl FolderPlan<'_> {
@@ -92,7 +94,7 @@ impl FolderPlan<'_> {
     fn schema(&mut self, name: String, base: String) -> Result<Option<Schema>, Error> {
         let file = format!("{base}.json");
         if !self.is_complete && self.folder.file(file.as_bytes()).is_none() {
-            self.warnings.push(format!("database {name:?} is not in the dump"));
+            self.missing.push(format!("database {name:?} is not in the dump"));
             return Ok(None);
         }
         let (_, about) = json(self.folder, &file)?;
@@ -222,7 +224,7 @@ impl FolderPlan<'_> {
     /// Something is not there: to be said of a dump that was interrupted, an error otherwise.
     fn lacks(&mut self, what: &str) -> Result<(), Error> {
         if !self.is_complete {
-            self.warnings.push(what.to_owned());
+            self.missing.push(what.to_owned());
             return Ok(());
         }
         let folder = self.folder.path.display();
@@ -416,7 +418,7 @@ mod tests {
             };
             format!("{database}: {what}")
         });
-        Ok((shown.collect(), dump.warnings))
+        Ok((shown.collect(), [dump.notes, dump.missing].concat()))
     }
 
     #[test]

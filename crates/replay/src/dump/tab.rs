@@ -209,11 +209,11 @@ impl<'a> FolderPlan<'a> {
             let view = left.remove(next);
             self.parts.push(Part { database: view.database, content: view.content });
         }
-        let warning = format!(
+        let note = format!(
             "{folder} contains no sequences, routines and events: mariadb-dump prints them instead; its \
              rows are read in LOAD DATA's default format"
         );
-        Dump { parts: self.parts, warnings: vec![warning], counts: Vec::new() }
+        Dump { parts: self.parts, notes: vec![note], ..Dump::default() }
     }
 }
 

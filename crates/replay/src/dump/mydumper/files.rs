@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sql::{Syntax, Token, Tokens};
 
+use super::LeftOut;
 use crate::dump::folder::{self, Folder};
 use crate::dump::mydumper::metadata::Metadata;
 use crate::error::Error;
@@ -49,13 +50,13 @@ pub(super) struct TableFiles {
 /// The databases by their names in the names of the files.
 pub(super) type Databases = BTreeMap<Vec<u8>, DatabaseFiles>;
 
-/// Assigns each file to its table. Files that are not mydumper's are named in `warnings`.
+/// Assigns each file to its table. Files that are not mydumper's are named in `left`.
 ///
 /// Errors: a definition that cannot be read.
 pub(super) fn sort(
     folder: &Folder,
     metadata: &Metadata,
-    warnings: &mut Vec<String>,
+    left: &mut LeftOut,
 ) -> Result<Databases, Error> {
     let mut databases = Databases::new();
     for (name, path) in &folder.files {
@@ -70,7 +71,7 @@ pub(super) fn sort(
         }
         if name == b"all-schema-create-tablespace.sql" {
             let what = "is not replayed: the paths of general tablespaces are another server's";
-            warnings.push(format!("{} {what}", path.display()));
+            left.notes.push(format!("{} {what}", path.display()));
         } else if !take(&mut databases, name, path)? {
             rows.push((name, path));
         }
@@ -79,20 +80,21 @@ pub(super) fn sort(
         if name.ends_with(b"-schema.sql") && is_unwritten(&folder::text(path)?) {
             let what =
                 "has no CREATE TABLE: mydumper failed there, and its table is not in the dump";
-            warnings.push(format!("{} {what}", path.display()));
+            left.missing.push(format!("{} {what}", path.display()));
         } else if let Some(stem) = name.strip_suffix(b".sql") {
             take_rows(&mut databases, folder, stem, path);
         } else if let Some(stem) = DELIMITED.iter().find_map(|ending| name.strip_suffix(*ending)) {
             let statements = [stem, b".sql"].concat();
             if folder.file(&statements).is_none() {
-                warnings.push(format!(
+                left.missing.push(format!(
                     "{} has rows, but {}, which loads them, is missing: these rows are skipped",
                     path.display(),
                     String::from_utf8_lossy(&statements)
                 ));
             }
         } else {
-            warnings.push(format!("{} is not a file of mydumper, and is skipped", path.display()));
+            left.notes
+                .push(format!("{} is not a file of mydumper, and is skipped", path.display()));
         }
     }
     find_names(&mut databases, metadata)?;
@@ -264,8 +266,8 @@ mod tests {
         }
         let folder = Folder::open(place.path()).unwrap();
         let metadata = Metadata::read(&folder).unwrap();
-        let mut warnings = Vec::new();
-        (sort(&folder, &metadata, &mut warnings).unwrap(), warnings)
+        let mut left = LeftOut::default();
+        (sort(&folder, &metadata, &mut left).unwrap(), left.notes)
     }
 
     #[test]
