@@ -247,7 +247,8 @@ fn dump_folder(home: &Home, tables: usize) -> Vec<String> {
     let folder = format!("dump-{tables}");
     fs::create_dir(home.path().join(&folder)).unwrap();
     let file = |name: &str, text: &str| drop(home.file(&format!("{folder}/{name}"), text));
-    file("metadata", "Started dump at: 2026-01-01 00:00:00\n");
+    let metadata = "Started dump at: 2026-01-01 00:00:00\nFinished dump at: 2026-01-01 00:00:01\n";
+    file("metadata", metadata);
     file("d-schema-create.sql", "CREATE DATABASE `d`;\n");
     for at in 0..tables {
         file(&format!("d.t{at}-schema.sql"), &format!("CREATE TABLE `t{at}` (`a` int);\n"));
