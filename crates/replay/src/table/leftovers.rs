@@ -6,7 +6,8 @@
 //! | a table aside, and the table | after the RENAME | the old one goes, foreign keys are rebound |
 //! | a table aside alone | never; somebody dropped the new table | it stays |
 //!
-//! A staging table whose table's named lock somebody holds belongs to a replay that runs.
+//! A staging table whose table's named lock somebody holds belongs to a replay that runs, and a table aside to a command
+//! that works at it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,11 +17,14 @@ use server::identifier::quote_text;
 use server::{Session, privileges};
 use targets::names::suffix;
 use targets::torn::{remove_unknown_files, rows_if_there};
-use targets::{Lock, LockOptions};
+use targets::{Lock, LockOptions, Names};
 
 use super::staging_table::{ASIDE, STAGING};
 use super::{Tables, swap};
 use crate::error::Error;
+
+/// How long another command's work at a table put aside is waited for.
+const OTHERS_WAIT: Duration = Duration::from_secs(5);
 
 impl Tables {
     /// Looks through a database, the first time it is named.
@@ -37,14 +41,15 @@ impl Tables {
         // Digests cannot be undone, but looked up.
         let of: BTreeMap<String, &TableName> =
             names.iter().map(|name| (suffix(name), name)).collect();
+        let mut put_aside = BTreeMap::new();
         for name in &names {
             if let Some(suffix) = name.table.strip_prefix(STAGING) {
                 drop_staging(own, name, suffix)?;
             } else if let Some(table) = name.table.strip_prefix(ASIDE).and_then(|s| of.get(s)) {
-                own.set_lock_wait(self.lock_wait)?;
-                swap::finish(own, &[((*table).clone(), name.clone())], self.lock_wait)?;
+                put_aside.insert((*table).clone(), name.clone());
             }
         }
+        self.finish_put_aside(own, put_aside)?;
         let mut locks = Vec::new();
         let removed = remove_unknown_files(own, database, |own, name| {
             let ours = [STAGING, ASIDE].iter().find_map(|kind| name.strip_prefix(kind));
@@ -55,6 +60,30 @@ impl Tables {
         });
         locks.iter().for_each(|lock| release(own, lock));
         Ok(removed?)
+    }
+
+    /// Finishes swaps of killed replays, with the named locks of all their tables: another command that carries the
+    /// keys of one over would wait for a table that is dropped here, and the drop for that. A table whose lock does
+    /// not come is somebody else's.
+    fn finish_put_aside(
+        &self,
+        own: &mut Session,
+        put_aside: BTreeMap<TableName, TableName>,
+    ) -> Result<(), Error> {
+        let (mut locks, mut held) = (Vec::new(), Vec::new());
+        own.set_lock_wait(self.lock_wait)?;
+        for pair in put_aside {
+            let lock = Names::of(&pair.0).lock;
+            if own.lock_name(&lock, OTHERS_WAIT)? {
+                locks.push(lock);
+                held.push(pair);
+            }
+        }
+        let mut pairs = held.iter();
+        let finished = pairs
+            .try_for_each(|pair| swap::finish(own, std::slice::from_ref(pair), self.lock_wait));
+        locks.iter().for_each(|lock| release(own, lock));
+        Ok(finished?)
     }
 }
 
@@ -105,8 +134,6 @@ pub(super) fn names(own: &mut Session, database: &str) -> server::Result<Vec<Tab
 
 #[cfg(test)]
 mod tests {
-    use targets::Names;
-
     use super::*;
 
     #[test]
